@@ -42,23 +42,68 @@ struct Type {
 enum class Prim : uint8_t {
   // Arithmetic. kDiv is for floats; kFloorDiv/kFloorMod for integers (floor towards -inf).
   // kMin/kMax give NaN if either side is NaN. kFma(a, b, c) = a * b + c rounded once.
-  kAdd, kSub, kMul, kDiv, kFloorDiv, kFloorMod, kMin, kMax, kNeg, kAbs, kFma,
-  kSqrt, kFloor, kCeil, kTrunc, kRoundEven,
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kFloorDiv,
+  kFloorMod,
+  kMin,
+  kMax,
+  kNeg,
+  kAbs,
+  kFma,
+  kSqrt,
+  kFloor,
+  kCeil,
+  kTrunc,
+  kRoundEven,
   // Comparisons give bool lanes; ordered (false on NaN), except kNe.
-  kEq, kNe, kLt, kLe, kGt, kGe, kIsNan,
+  kEq,
+  kNe,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kIsNan,
   // Integers and bools. kShr is logical for unsigned, arithmetic for signed. kMulHi: u32 and u64.
-  kAnd, kOr, kXor, kNot, kShl, kShr, kMulHi,
+  kAnd,
+  kOr,
+  kXor,
+  kNot,
+  kShl,
+  kShr,
+  kMulHi,
   // kSelect(condition, a, b): the condition has the lanes of the values, or is a scalar.
   kSelect,
   // Floats only, at most 2 ulp in f32.
-  kExp, kLog, kLog1p, kExpm1, kSin, kCos, kTanh, kErf, kSigmoid, kPow, kRsqrt,
+  kExp,
+  kLog,
+  kLog1p,
+  kExpm1,
+  kSin,
+  kCos,
+  kTanh,
+  kErf,
+  kSigmoid,
+  kPow,
+  kRsqrt,
 };
 
 const char* prim_name(Prim op);
 int prim_arity(Prim op);
 
 enum class ExprKind : uint8_t {
-  kConst, kVar, kPrim, kCast, kBitcast, kLoad, kRamp, kBroadcast, kReduce, kLoadLocal
+  kConst,
+  kVar,
+  kPrim,
+  kCast,
+  kBitcast,
+  kLoad,
+  kRamp,
+  kBroadcast,
+  kReduce,
+  kLoadLocal
 };
 
 struct ExprNode;
@@ -86,7 +131,7 @@ struct BufferDecl {
   std::string name;
   Elem elem;
   Access access = Access::kRead;
-  Expr offset;
+  Expr offset = {};
 };
 using Buffer = std::shared_ptr<const BufferDecl>;
 
@@ -103,18 +148,16 @@ using Local = std::shared_ptr<const LocalDecl>;
 struct ExprNode {
   ExprKind kind;
   Type type;
-  Prim op = Prim::kAdd;      // kPrim, kReduce (kAdd kMul kMin kMax kAnd kOr kXor)
-  int64_t int_value = 0;     // kConst of integers and bool
-  double float_value = 0;    // kConst of floats
-  std::string name;          // kVar
-  std::vector<Expr> args;    // kLoad: index[, mask]; kRamp: base, stride; kLoadLocal: index
-  Buffer buffer;             // kLoad
-  Local local;               // kLoadLocal
+  Prim op = Prim::kAdd;         // kPrim, kReduce (kAdd kMul kMin kMax kAnd kOr kXor)
+  int64_t int_value = 0;        // kConst of integers and bool
+  double float_value = 0;       // kConst of floats
+  std::string name = {};        // kVar
+  std::vector<Expr> args = {};  // kLoad: index[, mask]; kRamp: base, stride; kLoadLocal: index
+  Buffer buffer = {};           // kLoad
+  Local local = {};             // kLoadLocal
 };
 
-enum class StmtKind : uint8_t {
-  kBlock, kFor, kIf, kLet, kStore, kLocal, kStoreLocal, kPrefetch
-};
+enum class StmtKind : uint8_t { kBlock, kFor, kIf, kLet, kStore, kLocal, kStoreLocal, kPrefetch };
 enum class ForKind : uint8_t { kSerial, kUnrolled };  // unrolled: constant bounds
 
 class Stmt {
@@ -133,13 +176,13 @@ class Stmt {
 struct StmtNode {
   StmtKind kind;
   ForKind for_kind = ForKind::kSerial;
-  Expr var;                  // kFor (i64 scalar), kLet
-  std::vector<Expr> args;    // kFor: begin, end, step; kIf: scalar condition; kLet: value;
-                             // kStore: index, value[, mask]; kStoreLocal: index, value;
-                             // kPrefetch: index
-  std::vector<Stmt> body;    // kBlock: all; kFor, kLet, kLocal: one; kIf: then[, else]
-  Buffer buffer;             // kStore, kPrefetch
-  Local local;               // kLocal, kStoreLocal
+  Expr var = {};                // kFor (i64 scalar), kLet
+  std::vector<Expr> args = {};  // kFor: begin, end, step; kIf: scalar condition; kLet: value;
+                                // kStore: index, value[, mask]; kStoreLocal: index, value;
+                                // kPrefetch: index
+  std::vector<Stmt> body = {};  // kBlock: all; kFor, kLet, kLocal: one; kIf: then[, else]
+  Buffer buffer = {};           // kStore, kPrefetch
+  Local local = {};             // kLocal, kStoreLocal
 };
 
 // One compiled function. It runs `body` once for each task in [task_begin, task_end); tasks are
@@ -213,11 +256,15 @@ concept Number = std::is_arithmetic_v<T>;
 template <Number T>
 Expr literal_like(const Expr& e, T v);
 
-#define TL_LOOP_LITERAL(OP)                                                             \
-  template <Number T>                                                                   \
-  Expr operator OP(const Expr& a, T b) { return a OP literal_like(a, b); }              \
-  template <Number T>                                                                   \
-  Expr operator OP(T a, const Expr& b) { return literal_like(b, a) OP b; }
+#define TL_LOOP_LITERAL(OP)              \
+  template <Number T>                    \
+  Expr operator OP(const Expr& a, T b) { \
+    return a OP literal_like(a, b);      \
+  }                                      \
+  template <Number T>                    \
+  Expr operator OP(T a, const Expr& b) { \
+    return literal_like(b, a) OP b;      \
+  }
 TL_LOOP_LITERAL(+)
 TL_LOOP_LITERAL(-)
 TL_LOOP_LITERAL(*)
@@ -278,9 +325,9 @@ class Body {
 
  private:
   struct Item {
-    Stmt statement;  // null: a let (var, value) or a local
-    Expr var, value;
-    Local local;
+    Stmt statement = {};  // null: a let (var, value) or a local
+    Expr var = {}, value = {};
+    Local local = {};
   };
   std::vector<Item> items_;
 };
