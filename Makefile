@@ -27,9 +27,11 @@ test: build ## Run every test; ends with "N passed, N failed, N skipped"
 	@python3 tools/dev/run_tests.py --build $(BUILD) --jobs $(JOBS)
 
 lint: build ## Check format, includes, sizes, diagnostics and clang-tidy
-	@python3 tools/dev/check_tree.py
-	@python3 tools/dev/check_format.py
-	@python3 tools/dev/check_tidy.py --build $(BUILD) --jobs $(JOBS)
+	@status=0; \
+	python3 tools/dev/check_tree.py || status=1; \
+	python3 tools/dev/check_format.py || status=1; \
+	python3 tools/dev/check_tidy.py --build $(BUILD) --jobs $(JOBS) || status=1; \
+	exit $$status
 
 format: deps ## Format all C++ files in place
 	@python3 tools/dev/check_format.py --fix
