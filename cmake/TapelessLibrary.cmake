@@ -29,6 +29,15 @@ function(tapeless_library folder)
   set_property(GLOBAL APPEND PROPERTY TAPELESS_LIBRARIES ${target})
 endfunction()
 
+# tapeless_link_llvm(<folder> components...): the static LLVM libraries behind these components.
+function(tapeless_link_llvm folder)
+  separate_arguments(definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+  llvm_map_components_to_libnames(libraries ${ARGN})
+  target_include_directories(tapeless_${folder} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+  target_compile_definitions(tapeless_${folder} PRIVATE ${definitions})
+  target_link_libraries(tapeless_${folder} PRIVATE ${libraries})
+endfunction()
+
 # tapeless_embed_texts(<folder> <name> FILES a.tir...)
 #
 # Compiles text files into the folder's library. The generated tapeless/<folder>/<name>.h declares
