@@ -377,9 +377,9 @@ Expr operator/(Expr a, Expr b) {
 }
 Expr operator%(Expr a, Expr b) { return prim(Prim::kFloorMod, {std::move(a), std::move(b)}); }
 Expr operator-(Expr a) { return prim(Prim::kNeg, {std::move(a)}); }
-Expr operator&&(Expr a, Expr b) { return prim(Prim::kAnd, {std::move(a), std::move(b)}); }
-Expr operator||(Expr a, Expr b) { return prim(Prim::kOr, {std::move(a), std::move(b)}); }
-Expr operator!(Expr a) { return prim(Prim::kNot, {std::move(a)}); }
+Expr operator&(Expr a, Expr b) { return prim(Prim::kAnd, {std::move(a), std::move(b)}); }
+Expr operator|(Expr a, Expr b) { return prim(Prim::kOr, {std::move(a), std::move(b)}); }
+Expr logical_not(Expr a) { return prim(Prim::kNot, {std::move(a)}); }
 Expr operator<(Expr a, Expr b) { return prim(Prim::kLt, {std::move(a), std::move(b)}); }
 Expr operator<=(Expr a, Expr b) { return prim(Prim::kLe, {std::move(a), std::move(b)}); }
 Expr operator>(Expr a, Expr b) { return prim(Prim::kGt, {std::move(a), std::move(b)}); }

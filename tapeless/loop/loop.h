@@ -235,9 +235,9 @@ Expr operator*(Expr a, Expr b);
 Expr operator/(Expr a, Expr b);  // floats: kDiv; integers: kFloorDiv
 Expr operator%(Expr a, Expr b);  // integers: kFloorMod
 Expr operator-(Expr a);
-Expr operator&&(Expr a, Expr b);  // lane-wise, no short circuit
-Expr operator||(Expr a, Expr b);
-Expr operator!(Expr a);
+Expr operator&(Expr a, Expr b);  // bools and integers, lane by lane
+Expr operator|(Expr a, Expr b);
+Expr logical_not(Expr a);
 Expr operator<(Expr a, Expr b);
 Expr operator<=(Expr a, Expr b);
 Expr operator>(Expr a, Expr b);
