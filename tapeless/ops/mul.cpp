@@ -1,0 +1,29 @@
+// mul: the product of two tensors, element by element.
+#include "tapeless/ops/build.h"
+#include "tapeless/ops/pointwise.h"
+
+namespace tapeless {
+
+namespace {
+
+// z = x y: dx = dz y, dy = dz x
+void vjp(Vjp& v) {
+  if (v.needs(0)) v.give(0, build::mul(v.b, v.cotangent(), v.operand(1)));
+  if (v.needs(1)) v.give(1, build::mul(v.b, v.cotangent(), v.operand(0)));
+}
+
+}  // namespace
+
+constinit const OpDef kMulOp{
+    .name = "mul",
+    .doc = "x * y, elementwise with NumPy broadcasting. Operands of one numeric dtype.",
+    .min_operands = 2,
+    .max_operands = 2,
+    .result_type = infer::broadcast_numeric,
+    .reference = binary_reference<[](auto x, auto y) { return x * y; }>,
+    .vjp = vjp,
+    .lower = &kBinaryLowering<loop::Prim::kMul>,
+    .cases = kBinaryCases,
+};
+
+}  // namespace tapeless

@@ -1,0 +1,31 @@
+// Index helpers of the reference implementations.
+#include "tapeless/ops/reference.h"
+
+namespace tapeless {
+
+void for_each_index(std::span<const int64_t> shape, const std::function<void(const Extents&)>& f) {
+  if (product(shape) == 0) return;
+  Extents index(shape.size(), 0);
+  while (true) {
+    f(index);
+    size_t axis = shape.size();
+    while (axis > 0 && ++index[axis - 1] == shape[axis - 1]) index[--axis] = 0;
+    if (axis == 0) return;
+  }
+}
+
+int64_t flat(std::span<const int64_t> index, std::span<const int64_t> shape) {
+  int64_t position = 0;
+  for (size_t i = 0; i < shape.size(); ++i) position = position * shape[i] + index[i];
+  return position;
+}
+
+int64_t broadcast_flat(std::span<const int64_t> index, std::span<const int64_t> shape) {
+  int64_t position = 0;
+  size_t skip = index.size() - shape.size();
+  for (size_t i = 0; i < shape.size(); ++i)
+    position = position * shape[i] + (shape[i] == 1 ? 0 : index[i + skip]);
+  return position;
+}
+
+}  // namespace tapeless
