@@ -39,22 +39,7 @@ std::string parent_of(const std::string& path) {
 
 std::string system_reason() { return std::strerror(errno); }
 
-std::string read_text_file(const std::string& path) {
-  size_t size = 0;
-  int descriptor = open_for_reading(path, size);
-  std::string text(size, '\0');
-  size_t done = 0;
-  while (done < size) {
-    ssize_t got = ::read(descriptor, text.data() + done, size - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    done += static_cast<size_t>(got);
-  }
-  std::string reason = system_reason();
-  ::close(descriptor);
-  if (done < size) data_error("cannot read {}: {}", path, reason);
-  return text;
-}
+std::string read_text_file(const std::string& path) { return std::string(MappedFile(path).text()); }
 
 MappedFile::MappedFile(const std::string& path) {
   int descriptor = open_for_reading(path, size_);
@@ -63,7 +48,7 @@ MappedFile::MappedFile(const std::string& path) {
     if (at == MAP_FAILED) {
       std::string reason = system_reason();
       ::close(descriptor);
-      data_error("cannot map {}: {}", path, reason);
+      data_error("cannot open {}: {}", path, reason);
     }
     data_ = static_cast<std::byte*>(at);
   }

@@ -75,18 +75,18 @@ TEST_F(SafetensorsTest, StridedIsWrittenDenseAndViewsArePrivate) {
 
 TEST_F(SafetensorsTest, LyingHeaders) {
   expect_error("x", 0, "not a safetensors file: the header is not JSON");
-  expect_error("{\"a\": ", 0, "the header is not valid JSON");
-  expect_error("{\"a\": 1}", 0, "is not described by an object");
+  expect_error("{\"a\": ", 0, "the header is not valid JSON:");
+  expect_error("{\"a\": 1}", 0, "tensor `a` is not described by an object");
   expect_error(R"({"a": {"dtype": "F32", "shape": [1]}})", 4, "`a` has no data_offsets");
   expect_error(R"({"a": {"dtype": "F8_E5M2", "shape": [1], "data_offsets": [0, 1]}})", 1,
-               "has the unsupported dtype F8_E5M2");
+               "` has the unsupported dtype F8_E5M2");
   expect_error(R"({"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}})", 4,
                "that is not a list of sizes");
   expect_error(R"({"a": {"dtype": "F32", "shape": [4294967296, 4294967296, 4294967296],
                    "data_offsets": [0, 4]}})",
-               4, "is too large");
+               4, "tensor `a` is too large");
   expect_error(R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 0]}})", 4,
-               "has data_offsets that are not [begin, end]");
+               "tensor `a` has data_offsets that are not [begin, end]");
   expect_error(R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}})", 4,
                "bytes of data, its dtype and shape need 8");
   expect_error(R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
@@ -110,8 +110,9 @@ TEST_F(SafetensorsTest, LyingHeaders) {
   EXPECT_NE(message(std::string(8, '\xff')).find("not a safetensors file: a header of"),
             std::string::npos);
   std::string bad_bool = R"({"a": {"dtype": "BOOL", "shape": [1], "data_offsets": [0, 1]}})";
-  EXPECT_NE(message(with_header(bad_bool, "\2")).find("holds a bool that is neither 0 nor 1"),
-            std::string::npos);
+  EXPECT_NE(
+      message(with_header(bad_bool, "\2")).find("tensor `a` holds a bool that is neither 0 nor 1"),
+      std::string::npos);
 }
 
 TEST_F(SafetensorsTest, WhatCannotBeWritten) {
