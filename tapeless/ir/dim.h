@@ -37,6 +37,22 @@ class Dim {
   int64_t eval(const SymbolValues& values) const;
   Dim substitute(const std::map<std::string, Dim>& with) const;
   void collect_symbols(std::set<std::string>& into) const;
+  /// Evaluates in another algebra: numbers, symbols, and the three operations it has.
+  template <class T>
+  T fold(const std::function<T(int64_t)>& number, const std::function<T(const std::string&)>& symbol,
+         const std::function<T(T, int64_t)>& floor_div) const {
+    T sum = number(0);
+    for (const Term& term : terms_) {
+      T value = number(term.coefficient);
+      for (const Atom& atom : term.atoms)
+        value = value * (atom.numerator
+                             ? floor_div(atom.numerator->fold<T>(number, symbol, floor_div),
+                                         atom.divisor)
+                             : symbol(atom.key));
+      sum = sum + value;
+    }
+    return sum;
+  }
 
   /// `2*B*S + 1`, `(B + 15)//16`.
   std::string str() const;

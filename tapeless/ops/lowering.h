@@ -46,6 +46,8 @@ struct Reduction {
   /// The reduced space.
   Shape (*extents)(const Op& op) = nullptr;
   loop::Expr (*element)(Elements& e, const Indices& result, const Indices& reduced) = nullptr;
+  /// Windows overlap: an element of the operand may be read several times (pooling).
+  bool window = false;
   /// Applied to the combined value; null for none.
   loop::Expr (*finish)(Elements& e, loop::Expr value) = nullptr;
 };

@@ -1,0 +1,230 @@
+// Grouping. Steps:
+//  1. Walk forward. A pointwise op joins the group of an operand where that group's space is the
+//     op's own, every operand in the group is read at the op's own index, and no other operand
+//     depends on the group. Anything else starts a group. So epilogues form: bias and relu behind
+//     a convolution, an optimizer's whole update of one tensor.
+//  2. Walk backward. A group without a heavy op whose results are cheap to recompute, or have one
+//     reader that reads each element once, dissolves into its readers: prologues.
+//  3. Order the groups by what they depend on.
+#include "tapeless/fuse/groups.h"
+
+#include <algorithm>
+
+#include "tapeless/fuse/cost.h"
+#include "tapeless/ops/lowering.h"
+#include "tapeless/ops/ops.h"
+
+namespace tapeless::fusion {
+
+namespace {
+
+bool is_heavy(const Op& op) {
+  const Lowering* lower = op.def().lower;
+  return lower != nullptr && (lower->reduction || lower->contraction || lower->scatter);
+}
+
+// A random tensor is always made again where it is read: its cost buys not storing it.
+constexpr int kCheap = 4;         // recomputed for any number of readers
+constexpr int kPackingCost = 12;  // recomputed while a contraction packs its operand
+
+// Which groups a group needs, directly or not: a growing set of bits a group.
+class Ancestors {
+ public:
+  void open() {
+    rows_.emplace_back();
+    for (auto& row : rows_) row.resize(rows_.size(), false);
+  }
+  bool needs(int group, int other) const { return rows_[size_t(group)][size_t(other)]; }
+  // `group`, and all that need it, from now on need `other` and what it needs.
+  void add(int group, int other) {
+    std::vector<bool> gained = rows_[size_t(other)];
+    gained[size_t(other)] = true;
+    for (size_t g = 0; g < rows_.size(); ++g)
+      if (static_cast<int>(g) == group || rows_[g][size_t(group)])
+        for (size_t i = 0; i < gained.size(); ++i)
+          if (gained[i]) rows_[g][i] = true;
+  }
+
+ private:
+  std::vector<std::vector<bool>> rows_;
+};
+
+class Grouper {
+ public:
+  explicit Grouper(const Function& f) : f_(f) {}
+
+  Groups run() {
+    for (const auto& op : f_.body) place(*op);
+    find_readers();
+    for (size_t i = out_.groups.size(); i-- > 0;) dissolve(static_cast<int>(i));
+    return order();
+  }
+
+ private:
+  int of(const Value* value) const { return value->def ? out_.group_of.at(value->def) : -1; }
+
+  void place(const Op& op) {
+    int into = choose(op);
+    if (into < 0) into = open(op);
+    out_.groups[static_cast<size_t>(into)].ops.push_back(&op);
+    out_.group_of[&op] = into;
+    for (const Value* v : op.operands)
+      if (int from = of(v); from >= 0 && from != into && !ancestors_.needs(into, from))
+        ancestors_.add(into, from);
+  }
+
+  // The latest group that the op may join; -1 for none.
+  int choose(const Op& op) const {
+    std::vector<int> from;
+    for (const Value* v : op.operands) from.push_back(of(v));
+    std::sort(from.rbegin(), from.rend());
+    for (int into : from)
+      if (into >= 0 && joins(op, into)) return into;
+    return -1;
+  }
+
+  int open(const Op& op) {
+    Group g;
+    g.alone = stands_alone(op);
+    if (!g.alone) g.space = op.result_type().shape;
+    if (is_heavy(op)) g.heavy = &op;
+    out_.groups.push_back(std::move(g));
+    ancestors_.open();
+    return static_cast<int>(out_.groups.size()) - 1;
+  }
+
+  bool joins(const Op& op, int into) const {
+    const Group& g = out_.groups[static_cast<size_t>(into)];
+    if (g.alone || stands_alone(op) || is_heavy(op) || !op.def().lower->pointwise) return false;
+    if (g.heavy != nullptr && g.heavy->def().lower->scatter != nullptr) return false;
+    if (!(op.result_type().shape == g.space)) return false;
+    return std::all_of(op.operands.begin(), op.operands.end(), [&](const Value* v) {
+      int from = of(v);
+      return from == into ? v->type.shape == g.space : from < 0 || !ancestors_.needs(from, into);
+    });
+  }
+
+  void find_readers() {
+    for (const auto& op : f_.body)
+      for (const Value* v : op->operands) readers_[v].push_back(op.get());
+    for (const Value* v : f_.results) returned_.push_back(v);
+  }
+
+  bool leaves(const Value* v) const {
+    return std::find(returned_.begin(), returned_.end(), v) != returned_.end();
+  }
+
+  // Dissolves the group into its readers where every reader may take it.
+  void dissolve(int index) {
+    Group& g = out_.groups[static_cast<size_t>(index)];
+    if (g.alone || g.heavy != nullptr) return;
+    int cost = 0;
+    for (const Op* op : g.ops) cost += element_cost(*op);
+    std::vector<int> takers;
+    for (const Op* op : g.ops)
+      for (const auto& r : op->results) {
+        if (leaves(r.get())) return;
+        for (const Op* reader : readers_[r.get()]) {
+          int to = out_.group_of.at(reader);
+          if (to == index) continue;
+          if (!may_take(to, *reader, g, cost)) return;
+          if (std::find(takers.begin(), takers.end(), to) == takers.end()) takers.push_back(to);
+        }
+      }
+    bool random = std::any_of(g.ops.begin(), g.ops.end(), [](const Op* op) {
+      return !op->operands.empty() && op->operand_type(0).dtype == DType::kKey;
+    });
+    if (takers.empty() || (takers.size() > 1 && cost > kCheap && !random)) return;
+    g.dissolved = true;
+    for (int to : takers) {
+      Group& taker = out_.groups[static_cast<size_t>(to)];
+      std::vector<const Op*> ops = g.ops;
+      for (const Op* op : taker.ops)
+        if (std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);
+      taker.ops = in_order(std::move(ops));
+    }
+  }
+
+  // Whether `reader` in group `to` may compute the elements of `g` itself.
+  bool may_take(int to, const Op& reader, const Group& g, int cost) const {
+    const Group& taker = out_.groups[static_cast<size_t>(to)];
+    if (taker.alone) return false;
+    // Dissolved groups were given to their readers: those readers must agree as well. Keeping such
+    // chains one level deep keeps regions small.
+    if (taker.dissolved) return false;
+    const Lowering* lower = reader.def().lower;
+    if (lower->scatter != nullptr) return false;
+    if (lower->contraction != nullptr) return cost <= kPackingCost;
+    if (lower->reduction != nullptr) return cost <= kCheap || !lower->reduction->window;
+    // A smaller value is read many times over.
+    bool stretched = !(numel(g.space) == numel(reader.result_type().shape));
+    return !stretched || cost <= kCheap;
+  }
+
+  std::vector<const Op*> in_order(std::vector<const Op*> ops) const {
+    std::vector<const Op*> sorted;
+    for (const auto& op : f_.body)
+      if (std::find(ops.begin(), ops.end(), op.get()) != ops.end()) sorted.push_back(op.get());
+    return sorted;
+  }
+
+  // Groups sorted so that each comes after those that it reads from; ties keep program order.
+  Groups order() {
+    size_t n = out_.groups.size();
+    std::vector<bool> done(n, false);
+    Groups sorted;
+    for (size_t placed = 0; placed < n; ++placed) {
+      size_t next = 0;
+      while (done[next] || !ready(next, done)) ++next;
+      done[next] = true;
+      for (const Op* op : out_.groups[next].ops)
+        if (out_.group_of.at(op) == static_cast<int>(next))
+          sorted.group_of[op] = static_cast<int>(placed);
+      sorted.groups.push_back(std::move(out_.groups[next]));
+    }
+    return sorted;
+  }
+
+  bool ready(size_t group, const std::vector<bool>& done) const {
+    for (const Op* op : out_.groups[group].ops)
+      for (const Value* v : op->operands) {
+        int from = of(v);
+        if (from >= 0 && from != static_cast<int>(group) && !done[static_cast<size_t>(from)])
+          return false;
+      }
+    return true;
+  }
+
+  const Function& f_;
+  Groups out_;
+  Ancestors ancestors_;
+  std::unordered_map<const Value*, std::vector<const Op*>> readers_;
+  std::vector<const Value*> returned_;
+};
+
+}  // namespace
+
+bool stands_alone(const Op& op) {
+  if (op.is(kCallOp)) return true;
+  if (op.is(kConstantOp)) return op.attr<Tensor>("value").rank() > 0;
+  TL_CHECK(op.def().lower != nullptr, "op {} has no lowering", op.name());
+  return op.def().lower->alias;
+}
+
+Groups separate(const Function& f) {
+  Groups out;
+  for (const auto& op : f.body) {
+    Group g;
+    g.ops = {op.get()};
+    g.alone = stands_alone(*op);
+    if (!g.alone) g.space = op->result_type().shape;
+    if (!g.alone && is_heavy(*op)) g.heavy = op.get();
+    out.group_of[op.get()] = static_cast<int>(out.groups.size());
+    out.groups.push_back(std::move(g));
+  }
+  return out;
+}
+
+Groups group(const Function& f) { return Grouper(f).run(); }
+
+}  // namespace tapeless::fusion
