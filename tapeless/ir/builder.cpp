@@ -113,12 +113,31 @@ Type substitute(const Type& type, const std::map<std::string, Dim>& with) {
   return out;
 }
 
+std::map<std::string, Dim> bind_symbols(std::span<const Type> patterns,
+                                        std::span<const Type> arguments) {
+  std::vector<std::pair<Dim, Dim>> sizes;
+  for (size_t i = 0; i < patterns.size(); ++i) {
+    for (size_t axis = 0; axis < patterns[i].shape.size(); ++axis)
+      sizes.emplace_back(patterns[i].shape[axis], arguments[i].shape[axis]);
+    if (patterns[i].row_sparse) sizes.emplace_back(patterns[i].rows, arguments[i].rows);
+  }
+  std::map<std::string, Dim> binding;
+  // Lone symbols first, so that the error about a misfit names the argument a reader expects.
+  for (const auto& [want, got] : sizes)
+    if (auto symbol = want.as_symbol()) binding.emplace(*symbol, got);
+  for (size_t before = sizes.size() + 1; before != binding.size();) {
+    before = binding.size();
+    for (const auto& [want, got] : sizes)
+      if (auto solved = solve(want, got, binding)) binding.insert(*solved);
+  }
+  return binding;
+}
+
 std::map<std::string, Dim> bind_call_symbols(const Function& callee,
                                              std::span<const Type> arguments, const Loc& loc) {
   if (static_cast<int>(arguments.size()) != callee.param_count())
     compile_error(loc, "[call] @{} takes {} arguments, got {}", callee.name, callee.param_count(),
                   arguments.size());
-  std::map<std::string, Dim> binding;
   auto misfit = [&](int i) {
     compile_error(loc, "[call] argument %{} of @{} must be {}, got {}", callee.param(i)->name,
                   callee.name, callee.param(i)->type.str(), arguments[size_t(i)].str());
@@ -128,11 +147,8 @@ std::map<std::string, Dim> bind_call_symbols(const Function& callee,
     const Type& got = arguments[static_cast<size_t>(i)];
     if (want.dtype != got.dtype || want.rank() != got.rank() || want.row_sparse != got.row_sparse)
       misfit(i);
-    for (size_t axis = 0; axis < want.shape.size(); ++axis)
-      if (auto symbol = want.shape[axis].as_symbol()) binding.emplace(*symbol, got.shape[axis]);
-    if (want.row_sparse)
-      if (auto symbol = want.rows.as_symbol()) binding.emplace(*symbol, got.rows);
   }
+  auto binding = bind_symbols(callee.param_types(), arguments);
   for (int i = 0; i < callee.param_count(); ++i)
     if (!(substitute(callee.param(i)->type, binding) == arguments[static_cast<size_t>(i)]))
       misfit(i);

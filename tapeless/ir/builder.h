@@ -44,6 +44,10 @@ AttrMap complete_attrs(const OpDef& def, AttrMap attrs, const Loc& loc);
 /// its parameters' shapes. A CompileError at `loc` names the parameter that does not fit.
 std::vector<Type> call_result_types(const Function& callee, std::span<const Type> arguments,
                                     const Loc& loc);
+/// The sizes of the symbols in `patterns` (types of parameters) for these arguments, as far as the
+/// shapes settle them. Ranks must agree; nothing else is checked.
+std::map<std::string, Dim> bind_symbols(std::span<const Type> patterns,
+                                        std::span<const Type> arguments);
 /// Only the binding: callee symbol -> size in the caller.
 std::map<std::string, Dim> bind_call_symbols(const Function& callee,
                                              std::span<const Type> arguments, const Loc& loc);

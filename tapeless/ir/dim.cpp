@@ -184,6 +184,22 @@ std::optional<Dim> divide_exact(const Dim& a, const Dim& b) {
   return Dim::from_terms(std::move(terms));
 }
 
+std::optional<std::pair<std::string, Dim>> solve(const Dim& pattern, const Dim& value,
+                                                 const std::map<std::string, Dim>& known) {
+  std::set<std::string> symbols;
+  pattern.collect_symbols(symbols);
+  std::erase_if(symbols, [&](const std::string& s) { return known.count(s) > 0; });
+  if (symbols.size() != 1) return std::nullopt;
+  const std::string& symbol = *symbols.begin();
+  Dim rest = pattern.substitute({{symbol, Dim(0)}});
+  Dim slope = pattern.substitute({{symbol, Dim(1)}}) - rest;
+  if (!slope.is_constant() || slope.is(0) || !(slope * Dim::symbol(symbol) + rest == pattern))
+    return std::nullopt;
+  auto solution = divide_exact(value - rest.substitute(known), slope);
+  if (!solution) return std::nullopt;
+  return std::pair(symbol, *solution);
+}
+
 Dim numel(std::span<const Dim> shape) {
   Dim all = 1;
   for (const Dim& d : shape) all = all * d;

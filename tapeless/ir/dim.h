@@ -87,6 +87,12 @@ Dim ceildiv(const Dim& a, int64_t divisor);
 /// a / b where it is exact for every value of the symbols, by a number or a single term.
 std::optional<Dim> divide_exact(const Dim& a, const Dim& b);
 
+/// The symbol that `pattern = value` settles: the only one of `pattern` without an entry in `known`,
+/// where the pattern is a number times it plus the rest and the value allows it. `B + 1 = 9` gives
+/// B = 8.
+std::optional<std::pair<std::string, Dim>> solve(const Dim& pattern, const Dim& value,
+                                                 const std::map<std::string, Dim>& known);
+
 Dim numel(std::span<const Dim> shape);
 /// `[B, 784]`.
 std::string shape_str(std::span<const Dim> shape);

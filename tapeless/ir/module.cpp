@@ -56,7 +56,7 @@ std::vector<Type> Function::param_types() const {
 }
 
 std::vector<Type> Function::result_types() const {
-  if (!has_body()) return declared_results;
+  if (results.empty()) return declared_results;
   std::vector<Type> types;
   for (const Value* r : results) types.push_back(r->type);
   return types;

@@ -116,7 +116,8 @@ class Function {
   std::vector<std::string> result_names;
   /// Upper bounds of symbols: `B<=256`. A symbol without an entry is unbounded.
   std::map<std::string, int64_t> bounds;
-  /// Result types of a function with no body (external or chosen by mode).
+  /// Result types of a function with no body (external or chosen by mode), or whose body is not
+  /// there yet.
   std::vector<Type> declared_results;
   std::optional<External> external;
   /// The user's own rule: a function (operands, results, cotangents) -> cotangents of operands.

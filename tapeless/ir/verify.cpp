@@ -25,7 +25,7 @@ class Verifier {
 
  private:
   [[noreturn]] void fail(const Function& f, const Loc& loc, const std::string& what) {
-    if (module_.stage == Stage::kSource && after_.empty()) throw_compile_error(loc, what);
+    if (after_.empty()) throw_compile_error(loc, what);
     throw InternalError(fmt::format("after {}: @{}: {} at {}\n{}", after_, f.name, what, loc.str(),
                                     print(f)));
   }

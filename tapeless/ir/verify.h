@@ -12,8 +12,8 @@ namespace tapeless {
 ///  V5 names of functions and of parameters are unique; named functions exist;
 ///  V6 calls form no cycle;
 ///  V7 from stage specialized on, no op differs by mode and no call overrides one.
-/// `after` names the pass just run; a breach is an InternalError with the function printed, but for
-/// stage source, where the user wrote it: a CompileError.
+/// `after` names the pass just run; a breach is an InternalError with the function printed. Without
+/// it the user wrote the module: a CompileError.
 void verify(const Module& module, std::string_view after = {});
 
 }  // namespace tapeless

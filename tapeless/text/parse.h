@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tapeless/ir/module.h"
+
+namespace tapeless {
+
+/// Reads the text form (docs/ir.md) and verifies it. A CompileError points at the first mistake.
+/// `print(parse(text))` is stable: parsing and printing it again gives the same bytes.
+Module parse(std::shared_ptr<const SourceText> source);
+/// The same from a file; a DataError where it cannot be read.
+Module parse_file(const std::string& path);
+
+/// A file as a text to point into.
+std::shared_ptr<const SourceText> read_source(const std::string& path);
+
+}  // namespace tapeless
