@@ -105,7 +105,7 @@ Expr F32Math::exp(const Expr& x) const {
 
 // 2^n (tail + 1) - 1 = 2 (s tail + (s - 1/2)) with s = 2^(n-1), which stays finite.
 Expr F32Math::expm1(const Expr& x) const {
-  const Reduced k = reduce_exp(clamp(x, -20.0, 89.5));
+  const Reduced k = reduce_exp(clamp(x, -20.0, 88.9));
   const Expr s = power_of_two(k.biased - 1);
   const Expr tail = exp_tail(k.r);
   const Expr scaled = 2.0 * madd(s, tail, s - 0.5);
@@ -159,16 +159,20 @@ Expr F32Math::tanh(const Expr& x) const {
   const Expr z = x * x;
   const Expr p = polynomial(z, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2,
                                 1.33314422036e-1, -3.33332819422e-1});
-  const Expr near = madd(p * z, x, x);
+  const Expr near = madd(p * z, a, a);
   const Expr t = exp_small(2.0 * clamp(a, 0.0, 10.0));
-  const Expr far = with_sign_of(1.0 - 2.0 / (t + 1.0), x);
-  return select(a < 0.625, near, far);
+  const Expr far = 1.0 - 2.0 / (t + 1.0);
+  return with_sign_of(select(a < 0.625, near, far), x);
 }
 
-// 1 / (1 + z) or z / (1 + z) with z = exp(-|x|), which cannot overflow.
+// 1 / (1 + z) or z / (1 + z) with z = exp(-|x|), which cannot overflow; what the rounding of 1 + z
+// lost is put back.
 Expr F32Math::sigmoid(const Expr& x) const {
   const Expr z = exp(-absolute(x));
-  return select(x >= 0.0, f32(1), z) / (z + 1.0);
+  const Expr sum = z + 1.0;
+  const Expr lost = z - (sum - 1.0);
+  const Expr q = select(x >= 0.0, f32(1), z) / sum;
+  return madd(-q, lost, q);
 }
 
 Expr F32Math::erf(const Expr& x) const {
