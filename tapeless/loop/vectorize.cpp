@@ -208,8 +208,11 @@ Stmt Substitution::store_of(const StmtNode& n) {
   const Expr index = expr(n.args[0]), value = expr(n.args[1]);
   const bool varies = index->type.lanes > 1 && index->kind != ExprKind::kBroadcast;
   if (varies) return store(n.buffer, index, value, mask_);
-  const bool same_value = value->type.lanes == 1 || value->kind == ExprKind::kBroadcast;
-  ok_ &= same_value && !guarded_;
+  // One place: fine if all lanes store the same and at least one is active.
+  if (guarded_ || (value->type.lanes > 1 && value->kind != ExprKind::kBroadcast)) {
+    ok_ = false;
+    return block({});
+  }
   return store(n.buffer, uniform(n.args[0]), uniform(n.args[1]));
 }
 

@@ -110,12 +110,11 @@ TEST(Vectorize, MapWithUniformAndStridedLoads) {
             R"(rest: i64 = ((n // 8) * 8)
 for i in 0..rest step 8 {
   s: f32 = y[0]
-  y[ramp8(i, 1)] = ((x[ramp8(i, 1)] * x8(s)) + x[ramp8((i * 2), 2)])
+  y[$0=ramp8(i, 1)] = ((x[$0] * x8(s)) + x[ramp8((i * 2), 2)])
 }
 if (rest < n) {
   s_1: f32 = y[0]
-  y[ramp8(rest, 1)] = (((x[$0=ramp8(rest, 1)] if $1=($0 < x8(n))) * x8(s_1)) + )"
-            R"((x[ramp8((rest * 2), 2)] if $1)) if $1
+  y[$0=ramp8(rest, 1)] = (((x[$0] if $1=($0 < x8(n))) * x8(s_1)) + (x[ramp8((rest * 2), 2)] if $1)) if $1
 }
 )");
 }
