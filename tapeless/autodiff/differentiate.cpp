@@ -95,8 +95,10 @@ class Differentiator : public CallRule {
       ++next;
     }
     if (next != values.size())
-      compile_error(callee.loc, "@{} must return a cotangent for each of the {} float operands of "
-                    "@{}, got {}", callee.vjp, next, callee.name, values.size());
+      compile_error(callee.loc,
+                    "@{} must return a cotangent for each of the {} float operands of "
+                    "@{}, got {}",
+                    callee.vjp, next, callee.name, values.size());
     return given;
   }
 
@@ -104,7 +106,8 @@ class Differentiator : public CallRule {
     auto key = std::make_tuple(callee.name, needed, seeded);
     auto found = pullbacks_.find(key);
     if (found == pullbacks_.end()) {
-      Pullback made = build(callee, module_.fresh_name(callee.name + ".vjp"), needed, seeded, false);
+      Pullback made =
+          build(callee, module_.fresh_name(callee.name + ".vjp"), needed, seeded, false);
       found = pullbacks_.emplace(std::move(key), std::move(made)).first;
     }
     return found->second;

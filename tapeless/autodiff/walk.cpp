@@ -19,9 +19,9 @@ class Walk {
   Walk(Builder& b, std::span<Value* const> wrt, CallRule& calls)
       : b_(b), body_(b.function().body), calls_(calls), varied_(wrt.begin(), wrt.end()) {
     for (const auto& op : body_) {
-      bool depends = op->def().vjp != kZeroGradient &&
-                     std::any_of(op->operands.begin(), op->operands.end(),
-                                 [&](const Value* v) { return varied(v); });
+      bool depends =
+          op->def().vjp != kZeroGradient && std::any_of(op->operands.begin(), op->operands.end(),
+                                                        [&](const Value* v) { return varied(v); });
       for (const auto& r : op->results)
         if (depends && is_float(r->type.dtype)) varied_.insert(r.get());
     }
