@@ -63,7 +63,8 @@ struct Contraction {
   loop::Expr (*a)(Elements& e, const Indices& batch, const Indices& m, const Indices& k) = nullptr;
   loop::Expr (*b)(Elements& e, const Indices& batch, const Indices& k, const Indices& n) = nullptr;
   /// The result's index from batch, m and n; null: they follow one another.
-  Indices (*result)(const Indices& batch, const Indices& m, const Indices& n) = nullptr;
+  Indices (*result)(Elements& e, const Indices& batch, const Indices& m,
+                    const Indices& n) = nullptr;
 };
 
 /// result = operand 0, then for every position u of the update space in row-major order:

@@ -28,4 +28,17 @@ int64_t broadcast_flat(std::span<const int64_t> index, std::span<const int64_t> 
   return position;
 }
 
+void copy_element(Tensor& out, int64_t to, const Tensor& in, int64_t from) {
+  if (is_float(in.dtype()))
+    out.set(to, in.get(from));
+  else
+    out.set_int(to, in.get_int(from));
+}
+
+std::vector<double> reals(const Tensor& t) {
+  std::vector<double> values(static_cast<size_t>(t.numel()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = t.get(static_cast<int64_t>(i));
+  return values;
+}
+
 }  // namespace tapeless

@@ -39,4 +39,9 @@ int64_t flat(std::span<const int64_t> index, std::span<const int64_t> shape);
 /// Position in a tensor of `shape` that is broadcast to the shape of `index` (NumPy's rule).
 int64_t broadcast_flat(std::span<const int64_t> index, std::span<const int64_t> shape);
 
+/// out[to] = in[from], exactly; both of one dtype.
+void copy_element(Tensor& out, int64_t to, const Tensor& in, int64_t from);
+/// All elements of a float tensor in row-major order.
+std::vector<double> reals(const Tensor& t);
+
 }  // namespace tapeless
