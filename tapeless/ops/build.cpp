@@ -17,11 +17,39 @@ Value* full_like(Builder& b, const Value* like, double value) {
   return broadcast_to(b, constant_like(b, like, value), like->type.shape);
 }
 
+Value* numel(Builder& b, DType dtype, const Shape& shape) {
+  Dim count = tapeless::numel(shape);
+  if (count.is_constant()) return constant(b, dtype, static_cast<double>(count.constant()));
+  return b.make(kNumelOp, {}, {{"shape", shape}, {"dtype", dtype}});
+}
+
 Value* add(Builder& b, Value* x, Value* y) { return b.make(kAddOp, {x, y}); }
+Value* sub(Builder& b, Value* x, Value* y) { return b.make(kSubOp, {x, y}); }
 Value* mul(Builder& b, Value* x, Value* y) { return b.make(kMulOp, {x, y}); }
 Value* mul(Builder& b, Value* x, double y) { return mul(b, x, constant_like(b, x, y)); }
+Value* div(Builder& b, Value* x, Value* y) { return b.make(kDivOp, {x, y}); }
 Value* neg(Builder& b, Value* x) { return b.make(kNegOp, {x}); }
+Value* exp(Builder& b, Value* x) { return b.make(kExpOp, {x}); }
+Value* log(Builder& b, Value* x) { return b.make(kLogOp, {x}); }
+Value* sigmoid(Builder& b, Value* x) { return b.make(kSigmoidOp, {x}); }
 Value* tanh(Builder& b, Value* x) { return b.make(kTanhOp, {x}); }
+Value* eq(Builder& b, Value* x, Value* y) { return b.make(kEqOp, {x, y}); }
+Value* eq(Builder& b, Value* x, double y) { return eq(b, x, constant_like(b, x, y)); }
+Value* gt(Builder& b, Value* x, double y) { return b.make(kGtOp, {x, constant_like(b, x, y)}); }
+
+Value* where(Builder& b, Value* condition, Value* x, Value* y) {
+  return b.make(kWhereOp, {condition, x, y});
+}
+
+Value* one_minus(Builder& b, Value* x) { return sub(b, constant_like(b, x, 1), x); }
+
+Value* keep_where(Builder& b, Value* condition, Value* x) {
+  return where(b, condition, x, constant_like(b, x, 0));
+}
+
+Value* zero_where(Builder& b, Value* condition, Value* x) {
+  return where(b, condition, constant_like(b, x, 0), x);
+}
 
 Value* cast(Builder& b, Value* x, DType to) {
   return x->type.dtype == to ? x : b.make(kCastOp, {x}, {{"to", to}});
@@ -29,6 +57,10 @@ Value* cast(Builder& b, Value* x, DType to) {
 
 Value* sum(Builder& b, Value* x, Ints axes, bool keepdims) {
   return b.make(kSumOp, {x}, {{"axes", std::move(axes)}, {"keepdims", keepdims}});
+}
+
+Value* max(Builder& b, Value* x, Ints axes, bool keepdims) {
+  return b.make(kMaxOp, {x}, {{"axes", std::move(axes)}, {"keepdims", keepdims}});
 }
 
 Value* broadcast_to(Builder& b, Value* x, Shape shape) {

@@ -49,6 +49,11 @@ std::vector<Type> same_numeric(const TypeQuery& q) {
   return {q.operand(0)};
 }
 
+std::vector<Type> float_to_bool(const TypeQuery& q) {
+  require_float(q, 0);
+  return {q.operand(0).with_dtype(DType::kBool)};
+}
+
 std::vector<Type> broadcast_numeric(const TypeQuery& q) {
   require_same_dtype(q, 0, 1);
   require_numeric(q, 0);
@@ -62,7 +67,13 @@ std::vector<Type> broadcast_float(const TypeQuery& q) {
 
 std::vector<Type> broadcast_compare(const TypeQuery& q) {
   require_same_dtype(q, 0, 1);
+  if (q.operand(0).dtype != DType::kBool) require_numeric(q, 0);
   return {Type(DType::kBool, broadcast(q, 0, 1))};
+}
+
+std::vector<Type> broadcast_order(const TypeQuery& q) {
+  require_numeric(q, 0);
+  return broadcast_compare(q);
 }
 
 std::vector<Type> broadcast_logical(const TypeQuery& q) {
@@ -101,13 +112,16 @@ Shape reduced_shape(const Shape& shape, const Ints& axes, bool keepdims) {
   return out;
 }
 
-std::vector<Type> reduce_numeric(const TypeQuery& q) {
-  require_numeric(q, 0);
+Shape reduce_any(const TypeQuery& q) {
   const Type& x = q.operand(0);
   if (q.has("axes"))
     for (int64_t axis : q.attr<Ints>("axes")) normalize_axis(q, axis, x.rank());
-  return {x.with_shape(
-      reduced_shape(x.shape, reduced_axes(q.attrs, x.rank()), q.attr<bool>("keepdims")))};
+  return reduced_shape(x.shape, reduced_axes(q.attrs, x.rank()), q.attr<bool>("keepdims"));
+}
+
+std::vector<Type> reduce_numeric(const TypeQuery& q) {
+  require_numeric(q, 0);
+  return {q.operand(0).with_shape(reduce_any(q))};
 }
 
 std::vector<Type> reduce_float(const TypeQuery& q) {

@@ -12,17 +12,23 @@ namespace tapeless::infer {
 std::vector<Type> same_float(const TypeQuery& q);
 /// One operand of numbers (floats or integers); the same type.
 std::vector<Type> same_numeric(const TypeQuery& q);
+/// One float operand; bool in its shape.
+std::vector<Type> float_to_bool(const TypeQuery& q);
 /// Two operands of one numeric dtype, broadcast.
 std::vector<Type> broadcast_numeric(const TypeQuery& q);
 /// Two operands of one float dtype, broadcast.
 std::vector<Type> broadcast_float(const TypeQuery& q);
-/// Two operands of one dtype, broadcast; the result is bool.
+/// Two operands of one dtype (no keys), broadcast; the result is bool.
 std::vector<Type> broadcast_compare(const TypeQuery& q);
+/// The same for numbers only.
+std::vector<Type> broadcast_order(const TypeQuery& q);
 /// Two bools, broadcast.
 std::vector<Type> broadcast_logical(const TypeQuery& q);
 /// Attributes `axes` (all where absent) and `keepdims`: the operand's shape reduced.
 std::vector<Type> reduce_numeric(const TypeQuery& q);
 std::vector<Type> reduce_float(const TypeQuery& q);
+/// The reduced shape alone, axes checked.
+Shape reduce_any(const TypeQuery& q);
 
 /// Operands must have equal dtypes; fails with both types.
 void require_same_dtype(const TypeQuery& q, int a, int b);

@@ -64,5 +64,19 @@ inline constexpr OpCase kUnaryCases[] = {{.operands = "f32[3, 4]"}, {.operands =
                                          {.operands = "f32[0, 4]"}, {.operands = "f32[1]"},
                                          {.operands = "f32[17]"},   {.operands = "f32[4097]"},
                                          {.operands = "f64[7]"}};
+/// The same away from zero: for ops that are singular or have a kink there.
+inline constexpr OpCase kPositiveBinaryCases[] = {
+    {.operands = "f32[3, 4], f32[3, 4]", .low = 0.5},
+    {.operands = "f32[2, 1, 4, 17], f32[2, 1, 4, 1]", .low = 0.5},
+    {.operands = "f32[], f32[7]", .low = 0.5},
+    {.operands = "f32[1, 3], f32[2, 3]", .low = 0.5},
+    {.operands = "f32[0, 4], f32[4]", .low = 0.5},
+    {.operands = "f32[4097], f32[4097]", .low = 0.5},
+    {.operands = "f64[5], f64[5]", .low = 0.5}};
+inline constexpr OpCase kPositiveUnaryCases[] = {
+    {.operands = "f32[3, 4]", .low = 0.25}, {.operands = "f32[]", .low = 0.25},
+    {.operands = "f32[0, 4]", .low = 0.25}, {.operands = "f32[1]", .low = 0.25},
+    {.operands = "f32[17]", .low = 0.25},   {.operands = "f32[4097]", .low = 0.25},
+    {.operands = "f64[7]", .low = 0.25}};
 
 }  // namespace tapeless

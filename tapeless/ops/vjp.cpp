@@ -1,5 +1,7 @@
-// The context of gradient rules, and the two rules that say there is no gradient.
+// The context of gradient rules, and the rules that ops share.
 #include "tapeless/ops/vjp.h"
+
+#include "tapeless/ops/build.h"
 
 namespace tapeless {
 
@@ -8,10 +10,12 @@ void Vjp::give(int i, Value* cotangent) {
   if (needs(i)) given_[static_cast<size_t>(i)] = cotangent;
 }
 
-void kNoGradient(Vjp& v) {
-  compile_error(v.op.loc, "[{}] is not differentiable", v.op.name());
-}
+void kNoGradient(Vjp& v) { compile_error(v.op.loc, "[{}] is not differentiable", v.op.name()); }
 
 void kZeroGradient(Vjp&) {}
+
+void give_guarded(Vjp& v, int i, Value* dx) {
+  v.give(i, build::zero_where(v.b, build::eq(v.b, v.cotangent(), 0.0), dx));
+}
 
 }  // namespace tapeless

@@ -17,8 +17,13 @@ class Vjp {
  public:
   Vjp(Builder& b, const Op& op, std::span<Value* const> operands, std::span<Value* const> results,
       std::span<Value* const> cotangents, std::vector<bool> needed)
-      : b(b), op(op), operands_(operands), results_(results), cotangents_(cotangents),
-        needed_(std::move(needed)), given_(operands.size(), nullptr) {}
+      : b(b),
+        op(op),
+        operands_(operands),
+        results_(results),
+        cotangents_(cotangents),
+        needed_(std::move(needed)),
+        given_(operands.size(), nullptr) {}
 
   Builder& b;
   /// The op itself: attributes and types. Take values from operand() and result().
@@ -40,5 +45,9 @@ class Vjp {
   std::vector<bool> needed_;
   std::vector<Value*> given_;
 };
+
+/// Gives `dx` where the cotangent of result 0 is not zero, and 0 where it is. For rules whose slope
+/// can be infinite or NaN: where(x > 0, log(x), 0) has gradient 0 at x <= 0, not 0 * inf.
+void give_guarded(Vjp& v, int i, Value* dx);
 
 }  // namespace tapeless
