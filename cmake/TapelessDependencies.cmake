@@ -2,6 +2,7 @@
 # Installed beside tapelessConfig.cmake too, so that users find the same ones.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(ZLIB REQUIRED)

@@ -3,6 +3,7 @@
 #include "tapeless/text/parse.h"
 
 #include <fstream>
+#include <iostream>
 #include <sstream>
 
 #include "tapeless/ir/op_def.h"
@@ -272,10 +273,16 @@ Module parse(std::shared_ptr<const SourceText> source) {
 }
 
 std::shared_ptr<const SourceText> read_source(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
   std::stringstream text;
-  if (in) text << in.rdbuf();
-  if (!in) data_error("cannot read {}", path);
+  if (path == "-") {
+    text << std::cin.rdbuf();
+    return std::make_shared<SourceText>(SourceText{"<stdin>", text.str()});
+  }
+  std::ifstream in(path, std::ios::binary);
+  bool readable = in.is_open() && (in.peek(), !in.bad());
+  if (!readable) data_error("cannot read {}", path);
+  in.clear();
+  text << in.rdbuf();
   return std::make_shared<SourceText>(SourceText{path, text.str()});
 }
 

@@ -13,7 +13,7 @@ Module parse(std::shared_ptr<const SourceText> source);
 /// The same from a file; a DataError where it cannot be read.
 Module parse_file(const std::string& path);
 
-/// A file as a text to point into.
+/// A file as a text to point into; `-` is the standard input.
 std::shared_ptr<const SourceText> read_source(const std::string& path);
 
 }  // namespace tapeless

@@ -1,0 +1,104 @@
+// The table of passes by name, and the reader of lists of them: `a{k = v},b`.
+#include "tapeless/compiler/passes.h"
+
+#include "tapeless/autodiff/differentiate.h"
+#include "tapeless/fuse/fuse.h"
+#include "tapeless/inline/inline_calls.h"
+#include "tapeless/ir/verify.h"
+#include "tapeless/mode/specialize.h"
+#include "tapeless/text/parser.h"
+
+namespace tapeless {
+
+namespace {
+
+// Lists of names are read as sizes: `[w, layer.b]`.
+std::vector<std::string> names(const AttrMap& options, std::string_view key) {
+  std::vector<std::string> out;
+  auto found = options.find(key);
+  if (found == options.end()) return out;
+  for (const Dim& d : std::get<Shape>(found->second)) out.push_back(d.str());
+  return out;
+}
+
+std::string text(const AttrMap& options, std::string_view key) {
+  return std::get<std::string>(options.find(key)->second);
+}
+
+Module specialize_named(const Module& m, const AttrMap& options) {
+  std::string mode = text(options, "mode");
+  if (mode != "train" && mode != "infer")
+    data_error("specialize: mode must be train or infer, got {}", mode);
+  std::vector<ModeRequest> requests;
+  for (const std::string& name : names(options, "functions"))
+    requests.push_back({name, mode == "train" ? Mode::kTrain : Mode::kInfer});
+  return specialize(m, requests);
+}
+
+constexpr AttrDef kSpecializeOptions[] = {
+    {.name = "functions", .kind = AttrKind::kShape, .doc = "the functions to keep, as [f, g]"},
+    {.name = "mode", .kind = AttrKind::kString, .doc = "train or infer"}};
+
+constexpr AttrDef kDifferentiateOptions[] = {
+    {.name = "function", .kind = AttrKind::kString, .doc = "what to differentiate"},
+    {.name = "wrt", .kind = AttrKind::kShape, .optional = true, .doc = "parameters; all if absent"},
+    {.name = "of", .kind = AttrKind::kShape, .optional = true, .doc = "results; all if absent"}};
+
+constexpr AttrDef kFuseOptions[] = {
+    {.name = "merge", .kind = AttrKind::kBool, .fallback = true, .doc = "off: one op a kernel"}};
+
+constexpr AttrDef kKeepOptions[] = {
+    {.name = "functions", .kind = AttrKind::kShape, .doc = "the functions to keep"}};
+
+constexpr Pass kPasses[] = {
+    {"keep_reachable", "Only these functions and what they name.", kKeepOptions,
+     [](const Module& m, const AttrMap& o) { return keep_reachable(m, names(o, "functions")); }},
+    {"specialize", "Ops that differ by mode take their form; makes <f>.<mode>.", kSpecializeOptions,
+     specialize_named},
+    {"differentiate", "Adds <f>.vjp.", kDifferentiateOptions,
+     [](const Module& m, const AttrMap& o) {
+       return differentiate(m, {text(o, "function"), names(o, "wrt"), names(o, "of")});
+     }},
+    {"inline_calls", "Calls become the bodies of their callees.", {},
+     [](const Module& m, const AttrMap&) { return inline_calls(m); }},
+    {"fuse", "Cuts functions into regions, one kernel each.", kFuseOptions,
+     [](const Module& m, const AttrMap& o) {
+       return fuse(m, std::get<bool>(o.find("merge")->second));
+     }},
+};
+
+const Pass& find_pass(const Token& name, const Loc& loc) {
+  std::vector<std::string> known;
+  for (const Pass& pass : kPasses) {
+    if (pass.name == name.text) return pass;
+    known.emplace_back(pass.name);
+  }
+  std::string near = nearest(name.text, known);
+  compile_error(loc, "unknown pass `{}`{}", name.text,
+                near.empty() ? std::string() : ", did you mean `" + near + "`?");
+}
+
+}  // namespace
+
+std::span<const Pass> all_passes() { return kPasses; }
+
+Module run_passes(Module module, const std::string& passes,
+                  const std::function<void(std::string_view, const Module&)>& after) {
+  Tokens tokens(std::make_shared<SourceText>(SourceText{"--passes", passes}));
+  Symbols symbols;
+  symbols.open = true;
+  while (!tokens.at(TokenKind::kEnd)) {
+    const Token& name = tokens.expect(TokenKind::kWord, "the name of a pass");
+    Loc loc = tokens.loc(name);
+    const Pass& pass = find_pass(name, loc);
+    OpDef options{.name = pass.name, .doc = pass.doc, .attrs = pass.options};
+    AttrMap given = tokens.at("{") ? TypeParser(tokens, symbols).attrs(&options) : AttrMap();
+    module = pass.run(module, complete_attrs(options, std::move(given), loc));
+    verify(module, pass.name);
+    if (after) after(pass.name, module);
+    if (!tokens.at(TokenKind::kEnd)) tokens.expect(",");
+  }
+  return module;
+}
+
+}  // namespace tapeless

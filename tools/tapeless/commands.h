@@ -1,0 +1,12 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+// One function a subcommand, each in the file of its name: adds it to the command line.
+namespace tapeless {
+
+void add_opt(CLI::App& app);
+void add_ops(CLI::App& app);
+void add_run(CLI::App& app);
+
+}  // namespace tapeless
