@@ -29,12 +29,12 @@ std::array<Expr, 4> rounds(const Expr& key, std::array<Expr, 4> c) {
 
 }  // namespace
 
-std::array<Expr, 4> philox_block(const Expr& key, const Expr& counter) {
-  return rounds(key, {low_word(counter), high_word(counter), u32(0), u32(0)});
+std::array<Expr, 4> philox_block(const Expr& key, const Expr& counter, uint32_t use) {
+  return rounds(key, {low_word(counter), high_word(counter), u32(use), u32(0)});
 }
 
 Expr philox_fold_in(const Expr& key, const Expr& data) {
-  const auto words = rounds(key, {low_word(data), high_word(data), u32(1), u32(0)});
+  const auto words = philox_block(key, data, 1);
   const Expr high = cast(Elem::kU64, words[1]);
   return cast(Elem::kU64, words[0]) | prim(Prim::kShl, {high, int_constant({Elem::kU64}, 32)});
 }

@@ -8,8 +8,10 @@ namespace tapeless {
 /// Random bits as a function of (key, counter): Philox4x32-10 of Salmon et al., "Parallel random
 /// numbers: as easy as 1, 2, 3". The same at any thread count, layout and order of evaluation.
 ///
-/// Element i of a tensor of random u32 under `key` is word i % 4 of block i / 4. The two upper
-/// counter words tell the uses of one key apart: 0 for random bits, 1 for fold_in.
+/// Element i of a tensor of random u32 under `key` is word (i / 16) % 4 of block (i / 64) 16 + i %
+/// 16: 16 neighbours are one word of 16 blocks, which is what 16 vector lanes compute at once. The
+/// two upper counter words tell the uses of one key apart: 0 for random bits, 1 for fold_in, 2 for
+/// normal numbers.
 using PhiloxBlock = std::array<uint32_t, 4>;
 
 constexpr PhiloxBlock philox_rounds(uint64_t key, PhiloxBlock c) {
@@ -24,19 +26,18 @@ constexpr PhiloxBlock philox_rounds(uint64_t key, PhiloxBlock c) {
   return c;
 }
 
-constexpr PhiloxBlock philox_block(uint64_t key, uint64_t counter) {
+constexpr PhiloxBlock philox_block(uint64_t key, uint64_t counter, uint32_t use = 0) {
   return philox_rounds(
-      key, {static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), 0, 0});
+      key, {static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), use, 0});
 }
 
 constexpr uint32_t philox_word(uint64_t key, uint64_t element) {
-  return philox_block(key, element / 4)[element % 4];
+  return philox_block(key, element / 64 * 16 + element % 16)[element / 16 % 4];
 }
 
 /// A key for stream `data` under `key`.
 constexpr uint64_t philox_fold_in(uint64_t key, uint64_t data) {
-  const PhiloxBlock words =
-      philox_rounds(key, {static_cast<uint32_t>(data), static_cast<uint32_t>(data >> 32), 1, 0});
+  const PhiloxBlock words = philox_block(key, data, 1);
   return uint64_t{words[0]} | uint64_t{words[1]} << 32;
 }
 
