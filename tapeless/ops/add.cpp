@@ -1,5 +1,7 @@
 // add: the sum of two tensors.
+#include "tapeless/ops/build.h"
 #include "tapeless/ops/pointwise.h"
+#include "tapeless/ops/rules.h"
 
 namespace tapeless {
 
@@ -11,6 +13,17 @@ void vjp(Vjp& v) {
   v.give(1, v.cotangent());
 }
 
+// x + (-y) -> x - y
+template <int Side>
+std::vector<Value*> subtract_negated(Builder& b, const Op& op) {
+  const Op* inner = rules::made_by(op.operand(Side), kNegOp);
+  if (inner == nullptr) return {};
+  return {build::sub(b, op.operand(1 - Side), inner->operand(0))};
+}
+
+constexpr RewriteRule kRules[] = {rules::drop_neutral<-0.0, 0>, rules::drop_neutral<-0.0, 1>,
+                                  subtract_negated<1>, subtract_negated<0>};
+
 }  // namespace
 
 constinit const OpDef kAddOp{
@@ -21,6 +34,7 @@ constinit const OpDef kAddOp{
     .result_type = infer::broadcast_numeric,
     .reference = binary_reference<[](auto x, auto y) { return x + y; }>,
     .vjp = vjp,
+    .rules = kRules,
     .lower = &kBinaryLowering<loop::Prim::kAdd>,
     .cases = kBinaryCases,
 };

@@ -1,6 +1,7 @@
 // div and reciprocal: quotients of floats.
 #include "tapeless/ops/build.h"
 #include "tapeless/ops/pointwise.h"
+#include "tapeless/ops/rules.h"
 
 namespace tapeless {
 
@@ -25,6 +26,8 @@ loop::Expr reciprocal_element(Elements& e, int, const Indices& index) {
 
 constexpr Lowering kReciprocalLowering{.element = reciprocal_element, .pointwise = true};
 
+constexpr RewriteRule kRules[] = {rules::drop_neutral<1.0, 1>};
+
 }  // namespace
 
 constinit const OpDef kDivOp{
@@ -40,6 +43,7 @@ constinit const OpDef kDivOp{
           binary_reference<[](auto x, auto y) { return double(x) / double(y); }>(c);
         },
     .vjp = div_vjp,
+    .rules = kRules,
     .lower = &kBinaryLowering<loop::Prim::kDiv>,
     .cases = kPositiveBinaryCases,
 };

@@ -4,6 +4,7 @@
 #include "tapeless/ops/lowering.h"
 #include "tapeless/ops/ops.h"
 #include "tapeless/ops/reference.h"
+#include "tapeless/ops/rules.h"
 #include "tapeless/ops/vjp.h"
 
 namespace tapeless {
@@ -129,6 +130,26 @@ void vjp(Vjp& v) {
   v.give(1, tb ? build::matmul(v.b, dz, a, true, ta) : build::matmul(v.b, a, dz, !ta, false));
 }
 
+bool swaps_last_two(const Ints& permutation) {
+  auto rank = static_cast<int64_t>(permutation.size());
+  for (int64_t i = 0; i < rank - 2; ++i)
+    if (permutation[static_cast<size_t>(i)] != i) return false;
+  return rank >= 2 && permutation.back() == rank - 2;
+}
+
+// matmul (transpose a), b -> matmul a, b {transpose_a}; the same for b
+template <int Side>
+std::vector<Value*> absorb_transpose(Builder& b, const Op& op) {
+  const Op* inner = rules::made_by(op.operand(Side), kTransposeOp);
+  if (inner == nullptr || !swaps_last_two(inner->ints("permutation"))) return {};
+  std::vector<Value*> operands = op.operands;
+  operands[Side] = inner->operand(0);
+  bool ta = op.flag("transpose_a") != (Side == 0), tb = op.flag("transpose_b") != (Side == 1);
+  return {build::matmul(b, operands[0], operands[1], ta, tb)};
+}
+
+constexpr RewriteRule kRules[] = {absorb_transpose<0>, absorb_transpose<1>};
+
 constexpr OpCase kCases[] = {
     {.operands = "f32[3, 4], f32[4, 5]"},
     {.operands = "f32[5, 4], f32[5, 3]", .attrs = "transpose_a = true"},
@@ -148,14 +169,16 @@ constexpr OpCase kCases[] = {
 
 constinit const OpDef kMatmulOp{
     .name = "matmul",
-    .doc = "The matrix product [..., M, K] x [..., K, N] -> [..., M, N]; leading dimensions "
-           "broadcast. Each element is one chain of fused multiply-adds in the order of k.",
+    .doc =
+        "The matrix product [..., M, K] x [..., K, N] -> [..., M, N]; leading dimensions "
+        "broadcast. Each element is one chain of fused multiply-adds in the order of k.",
     .attrs = kAttrs,
     .min_operands = 2,
     .max_operands = 2,
     .result_type = result_type,
     .reference = reference,
     .vjp = vjp,
+    .rules = kRules,
     .lower = &kLowering,
     .cases = kCases,
 };

@@ -1,6 +1,7 @@
 // mul: the product of two tensors, element by element.
 #include "tapeless/ops/build.h"
 #include "tapeless/ops/pointwise.h"
+#include "tapeless/ops/rules.h"
 
 namespace tapeless {
 
@@ -12,6 +13,8 @@ void vjp(Vjp& v) {
   if (v.needs(1)) v.give(1, build::mul(v.b, v.cotangent(), v.operand(0)));
 }
 
+constexpr RewriteRule kRules[] = {rules::drop_neutral<1.0, 0>, rules::drop_neutral<1.0, 1>};
+
 }  // namespace
 
 constinit const OpDef kMulOp{
@@ -22,6 +25,7 @@ constinit const OpDef kMulOp{
     .result_type = infer::broadcast_numeric,
     .reference = binary_reference<[](auto x, auto y) { return x * y; }>,
     .vjp = vjp,
+    .rules = kRules,
     .lower = &kBinaryLowering<loop::Prim::kMul>,
     .cases = kBinaryCases,
 };

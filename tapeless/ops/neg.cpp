@@ -1,6 +1,7 @@
 // neg: change of sign.
 #include "tapeless/ops/build.h"
 #include "tapeless/ops/pointwise.h"
+#include "tapeless/ops/rules.h"
 
 namespace tapeless {
 
@@ -8,6 +9,14 @@ namespace {
 
 // y = -x: dx = -dy
 void vjp(Vjp& v) { v.give(0, build::neg(v.b, v.cotangent())); }
+
+// -(-x) -> x
+std::vector<Value*> undo(Builder&, const Op& op) {
+  const Op* inner = rules::made_by(op.operand(0), kNegOp);
+  return inner == nullptr ? std::vector<Value*>() : std::vector<Value*>{inner->operand(0)};
+}
+
+constexpr RewriteRule kRules[] = {undo};
 
 }  // namespace
 
@@ -19,6 +28,7 @@ constinit const OpDef kNegOp{
     .result_type = infer::same_numeric,
     .reference = unary_reference<[](auto x) { return -x; }>,
     .vjp = vjp,
+    .rules = kRules,
     .lower = &kUnaryLowering<loop::Prim::kNeg>,
     .cases = kUnaryCases,
 };

@@ -1,4 +1,5 @@
 // numel: a size as a value.
+#include "tapeless/ops/build.h"
 #include "tapeless/ops/infer.h"
 #include "tapeless/ops/lowering.h"
 #include "tapeless/ops/ops.h"
@@ -26,6 +27,13 @@ constexpr AttrDef kAttrs[] = {
     {.name = "shape", .kind = AttrKind::kShape, .doc = "the sizes that are multiplied"},
     {.name = "dtype", .kind = AttrKind::kDType, .doc = "dtype of the result"}};
 constexpr Lowering kLowering{.element = element, .pointwise = true};
+std::vector<Value*> known(Builder& b, const Op& op) {
+  Dim count = numel(op.dims("shape"));
+  if (!count.is_constant()) return {};
+  return {build::constant(b, op.result_type().dtype, static_cast<double>(count.constant()))};
+}
+
+constexpr RewriteRule kRules[] = {known};
 constexpr OpCase kCases[] = {{.operands = "", .attrs = "shape = [3, 5], dtype = f32"},
                              {.operands = "", .attrs = "shape = [0, 5], dtype = i64"},
                              {.operands = "", .attrs = "shape = [], dtype = f64"}};
@@ -41,6 +49,7 @@ constinit const OpDef kNumelOp{
     .result_type = result_type,
     .reference = reference,
     .vjp = kZeroGradient,
+    .rules = kRules,
     .lower = &kLowering,
     .cases = kCases,
 };

@@ -6,6 +6,7 @@
 #include "tapeless/ops/lowering.h"
 #include "tapeless/ops/ops.h"
 #include "tapeless/ops/reference.h"
+#include "tapeless/ops/rules.h"
 #include "tapeless/ops/vjp.h"
 
 namespace tapeless {
@@ -39,14 +40,32 @@ loop::Expr broadcast_element(Elements& e, int, const Indices& index) {
 // The walk sums the cotangent back to the operand's shape.
 void broadcast_vjp(Vjp& v) { v.give(0, v.cotangent()); }
 
+// The reshape only puts sizes of 1 in front.
+bool adds_leading_ones(const Op& reshape) {
+  const Shape &from = reshape.operand_type(0).shape, &to = reshape.result_type().shape;
+  if (to.size() < from.size() || !std::equal(from.rbegin(), from.rend(), to.rbegin())) return false;
+  auto added = static_cast<std::ptrdiff_t>(to.size() - from.size());
+  return std::all_of(to.begin(), to.begin() + added, [](const Dim& d) { return d.is(1); });
+}
+
+// broadcast of a broadcast, or of a reshape that only adds leading ones: one broadcast
+std::vector<Value*> join_broadcasts(Builder& b, const Op& op) {
+  const Op* inner = rules::made_by(op.operand(0), kBroadcastToOp);
+  if (const Op* reshape = rules::made_by(op.operand(0), kReshapeOp))
+    if (adds_leading_ones(*reshape)) inner = reshape;
+  Value* x = inner != nullptr ? inner->operand(0) : op.operand(0);
+  if (inner == nullptr && !(x->type == op.result_type())) return {};
+  return {build::broadcast_to(b, x, op.result_type().shape)};
+}
+
+constexpr RewriteRule kBroadcastRules[] = {join_broadcasts};
 constexpr AttrDef kShapeAttr[] = {
     {.name = "shape", .kind = AttrKind::kShape, .doc = "shape of the result"}};
 constexpr Lowering kBroadcastLowering{.element = broadcast_element, .pointwise = true};
-constexpr OpCase kBroadcastCases[] = {
-    {.operands = "f32[4]", .attrs = "shape = [3, 4]"},
-    {.operands = "f32[]", .attrs = "shape = [17]"},
-    {.operands = "f32[3, 1]", .attrs = "shape = [2, 3, 5]"},
-    {.operands = "i64[1]", .attrs = "shape = [0]"}};
+constexpr OpCase kBroadcastCases[] = {{.operands = "f32[4]", .attrs = "shape = [3, 4]"},
+                                      {.operands = "f32[]", .attrs = "shape = [17]"},
+                                      {.operands = "f32[3, 1]", .attrs = "shape = [2, 3, 5]"},
+                                      {.operands = "i64[1]", .attrs = "shape = [0]"}};
 
 // --- reshape
 
@@ -72,6 +91,22 @@ void reshape_vjp(Vjp& v) {
   v.give(0, build::reshape(v.b, v.cotangent(), v.op.operand_type(0).shape));
 }
 
+// A number everywhere is the same number everywhere in another shape.
+std::vector<Value*> rearrange_scalar(Builder& b, const Op& op) {
+  const Op* inner = rules::made_by(op.operand(0), kBroadcastToOp);
+  if (inner == nullptr || !inner->operand_type(0).is_scalar()) return {};
+  return {build::broadcast_to(b, inner->operand(0), op.result_type().shape)};
+}
+
+// A reshape to the same shape goes; one of another reshape looks through it.
+std::vector<Value*> join_reshapes(Builder& b, const Op& op) {
+  const Op* inner = rules::made_by(op.operand(0), kReshapeOp);
+  Value* x = inner != nullptr ? inner->operand(0) : op.operand(0);
+  if (inner == nullptr && !(x->type == op.result_type())) return {};
+  return {build::reshape(b, x, op.result_type().shape)};
+}
+
+constexpr RewriteRule kReshapeRules[] = {join_reshapes, rearrange_scalar};
 constexpr Lowering kReshapeLowering{.element = reshape_element, .alias = true};
 constexpr OpCase kReshapeCases[] = {{.operands = "f32[3, 4]", .attrs = "shape = [2, 6]"},
                                     {.operands = "f32[]", .attrs = "shape = [1, 1]"},
@@ -123,6 +158,27 @@ void transpose_vjp(Vjp& v) {
   v.give(0, build::transpose(v.b, v.cotangent(), inverse));
 }
 
+// Two transposes are one.
+std::vector<Value*> join_transposes(Builder& b, const Op& op) {
+  const Op* inner = rules::made_by(op.operand(0), kTransposeOp);
+  if (inner == nullptr) return {};
+  Ints joined;
+  for (int64_t axis : op.ints("permutation"))
+    joined.push_back(inner->ints("permutation")[static_cast<size_t>(axis)]);
+  return {build::transpose(b, inner->operand(0), joined)};
+}
+
+// Axes longer than 1 keep their order: a reshape.
+std::vector<Value*> keep_order(Builder& b, const Op& op) {
+  const Shape& shape = op.operand_type(0).shape;
+  Ints longer;
+  for (int64_t axis : op.ints("permutation"))
+    if (!shape[static_cast<size_t>(axis)].is(1)) longer.push_back(axis);
+  if (!std::is_sorted(longer.begin(), longer.end())) return {};
+  return {build::reshape(b, op.operand(0), op.result_type().shape)};
+}
+
+constexpr RewriteRule kTransposeRules[] = {join_transposes, keep_order, rearrange_scalar};
 constexpr AttrDef kPermutationAttr[] = {
     {.name = "permutation", .kind = AttrKind::kInts, .doc = "axis of the operand for each axis"}};
 constexpr Lowering kTransposeLowering{.element = transpose_element};
@@ -142,6 +198,7 @@ constinit const OpDef kBroadcastToOp{
     .result_type = broadcast_type,
     .reference = broadcast_reference,
     .vjp = broadcast_vjp,
+    .rules = kBroadcastRules,
     .lower = &kBroadcastLowering,
     .cases = kBroadcastCases,
 };
@@ -155,6 +212,7 @@ constinit const OpDef kReshapeOp{
     .result_type = reshape_type,
     .reference = reshape_reference,
     .vjp = reshape_vjp,
+    .rules = kReshapeRules,
     .lower = &kReshapeLowering,
     .cases = kReshapeCases,
 };
@@ -168,6 +226,7 @@ constinit const OpDef kTransposeOp{
     .result_type = transpose_type,
     .reference = transpose_reference,
     .vjp = transpose_vjp,
+    .rules = kTransposeRules,
     .lower = &kTransposeLowering,
     .cases = kTransposeCases,
 };

@@ -4,6 +4,7 @@
 #include "tapeless/ops/lowering.h"
 #include "tapeless/ops/ops.h"
 #include "tapeless/ops/reference.h"
+#include "tapeless/ops/rules.h"
 #include "tapeless/ops/vjp.h"
 
 namespace tapeless {
@@ -20,7 +21,9 @@ std::vector<Type> call_type(const TypeQuery& q) {
 
 constexpr AttrDef kCallAttrs[] = {
     {.name = "callee", .kind = AttrKind::kFunction, .doc = "the function called"},
-    {.name = "mode", .kind = AttrKind::kString, .optional = true,
+    {.name = "mode",
+     .kind = AttrKind::kString,
+     .optional = true,
      .doc = "train or infer, where it differs from the caller's"}};
 constexpr AttrDef kFusedAttrs[] = {
     {.name = "callee", .kind = AttrKind::kFunction, .doc = "the region: one kernel"}};
@@ -72,14 +75,42 @@ void cast_vjp(Vjp& v) {
     v.give(0, build::cast(v.b, v.cotangent(), v.op.operand_type(0).dtype));
 }
 
+// Every value of `from` is a value of `to`.
+bool widens(DType from, DType to) {
+  switch (to) {
+    case DType::kF64:
+      return from != DType::kI64;
+    case DType::kF32:
+      return is_float(from) ? from != DType::kF64 : dtype_size(from) == 1;
+    case DType::kI64:
+      return !is_float(from);
+    case DType::kI32:
+      return !is_float(from) && from != DType::kI64;
+    default:
+      return false;
+  }
+}
+
+// To the dtype it has: x. Of a cast that loses nothing: one cast.
+std::vector<Value*> join_casts(Builder& b, const Op& op) {
+  DType to = op.attr<DType>("to");
+  if (op.operand_type(0).dtype == to) return {op.operand(0)};
+  const Op* inner = rules::made_by(op.operand(0), kCastOp);
+  if (inner == nullptr || !widens(inner->operand_type(0).dtype, inner->result_type().dtype))
+    return {};
+  return {build::cast(b, inner->operand(0), to)};
+}
+
+constexpr RewriteRule kCastRules[] = {join_casts};
 constexpr AttrDef kCastAttrs[] = {{.name = "to", .kind = AttrKind::kDType, .doc = "dtype of y"}};
 constexpr Lowering kCastLowering{.element = cast_element, .pointwise = true};
-constexpr OpCase kCastCases[] = {{.operands = "f32[3, 5]", .attrs = "to = f64"},
-                                 {.operands = "f64[7]", .attrs = "to = f32"},
-                                 {.operands = "i64[17]", .attrs = "to = f32"},
-                                 {.operands = "f32[17]", .attrs = "to = i32", .skip_gradient = true},
-                                 {.operands = "bool[9]", .attrs = "to = f32"},
-                                 {.operands = "f32[33]", .attrs = "to = bf16"}};
+constexpr OpCase kCastCases[] = {
+    {.operands = "f32[3, 5]", .attrs = "to = f64"},
+    {.operands = "f64[7]", .attrs = "to = f32"},
+    {.operands = "i64[17]", .attrs = "to = f32"},
+    {.operands = "f32[17]", .attrs = "to = i32", .skip_gradient = true},
+    {.operands = "bool[9]", .attrs = "to = f32"},
+    {.operands = "f32[33]", .attrs = "to = bf16"}};
 
 // --- set_state
 
@@ -122,22 +153,25 @@ constinit const OpDef kConstantOp{
 
 constinit const OpDef kCastOp{
     .name = "cast",
-    .doc = "x in another dtype. Float to integer truncates towards zero and saturates; to bool is "
-           "x != 0; a float is rounded to nearest even.",
+    .doc =
+        "x in another dtype. Float to integer truncates towards zero and saturates; to bool is "
+        "x != 0; a float is rounded to nearest even.",
     .attrs = kCastAttrs,
     .min_operands = 1,
     .max_operands = 1,
     .result_type = cast_type,
     .reference = cast_reference,
     .vjp = cast_vjp,
+    .rules = kCastRules,
     .lower = &kCastLowering,
     .cases = kCastCases,
 };
 
 constinit const OpDef kSetStateOp{
     .name = "set_state",
-    .doc = "From here on the state parameter (first operand) has a new value (second operand): "
-           "later reads see it, and in train mode the function returns it. An error in infer mode.",
+    .doc =
+        "From here on the state parameter (first operand) has a new value (second operand): "
+        "later reads see it, and in train mode the function returns it. An error in infer mode.",
     .min_operands = 2,
     .max_operands = 2,
     .legal_until = Stage::kSource,

@@ -1,6 +1,7 @@
 // sub: the difference of two tensors.
 #include "tapeless/ops/build.h"
 #include "tapeless/ops/pointwise.h"
+#include "tapeless/ops/rules.h"
 
 namespace tapeless {
 
@@ -12,6 +13,15 @@ void vjp(Vjp& v) {
   if (v.needs(1)) v.give(1, build::neg(v.b, v.cotangent()));
 }
 
+// x - (-y) -> x + y
+std::vector<Value*> add_negated(Builder& b, const Op& op) {
+  const Op* inner = rules::made_by(op.operand(1), kNegOp);
+  if (inner == nullptr) return {};
+  return {build::add(b, op.operand(0), inner->operand(0))};
+}
+
+constexpr RewriteRule kRules[] = {rules::drop_neutral<0.0, 1>, add_negated};
+
 }  // namespace
 
 constinit const OpDef kSubOp{
@@ -22,6 +32,7 @@ constinit const OpDef kSubOp{
     .result_type = infer::broadcast_numeric,
     .reference = binary_reference<[](auto x, auto y) { return x - y; }>,
     .vjp = vjp,
+    .rules = kRules,
     .lower = &kBinaryLowering<loop::Prim::kSub>,
     .cases = kBinaryCases,
 };

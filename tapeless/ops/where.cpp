@@ -1,6 +1,7 @@
 // where: a choice, element by element.
 #include "tapeless/ops/build.h"
 #include "tapeless/ops/pointwise.h"
+#include "tapeless/ops/rules.h"
 
 namespace tapeless {
 
@@ -40,6 +41,15 @@ void vjp(Vjp& v) {
 }
 
 constexpr Lowering kLowering{.element = element, .pointwise = true};
+// A condition that is known, or no choice at all.
+std::vector<Value*> choose(Builder& b, const Op& op) {
+  std::optional<double> condition = rules::splat(op.operand(0));
+  if (!condition && op.operand(1) != op.operand(2)) return {};
+  Value* chosen = op.operand(!condition || *condition != 0 ? 1 : 2);
+  return {build::broadcast_to(b, chosen, op.result_type().shape)};
+}
+
+constexpr RewriteRule kRules[] = {choose};
 constexpr OpCase kCases[] = {
     {.operands = "bool[3, 3], f32[3, 1], f32[3, 3]"},    {.operands = "bool[17], f32[], f32[17]"},
     {.operands = "bool[2, 1], f32[1, 3], f32[4, 1, 1]"}, {.operands = "bool[0], f32[0], f32[]"},
@@ -57,6 +67,7 @@ constinit const OpDef kWhereOp{
     .result_type = result_type,
     .reference = reference,
     .vjp = vjp,
+    .rules = kRules,
     .lower = &kLowering,
     .cases = kCases,
 };
