@@ -59,7 +59,9 @@ constexpr Pass kPasses[] = {
      [](const Module& m, const AttrMap& o) {
        return differentiate(m, {text(o, "function"), names(o, "wrt"), names(o, "of")});
      }},
-    {"inline_calls", "Calls become the bodies of their callees.", {},
+    {"inline_calls",
+     "Calls become the bodies of their callees.",
+     {},
      [](const Module& m, const AttrMap&) { return inline_calls(m); }},
     {"fuse", "Cuts functions into regions, one kernel each.", kFuseOptions,
      [](const Module& m, const AttrMap& o) {

@@ -12,8 +12,8 @@ namespace {
 std::vector<TapelessTensor> c_tensors(std::span<const Tensor> tensors) {
   std::vector<TapelessTensor> out;
   for (const Tensor& t : tensors)
-    out.push_back({t.raw(), static_cast<int32_t>(t.dtype()), t.rank(), t.shape().data(),
-                   t.strides().data()});
+    out.push_back(
+        {t.raw(), static_cast<int32_t>(t.dtype()), t.rank(), t.shape().data(), t.strides().data()});
   return out;
 }
 
@@ -23,8 +23,8 @@ std::vector<Tensor> call_external(const Function& function, std::span<const Tens
                                   std::vector<Tensor> results) {
   const External& external = *function.external;
   std::array<char, 512> reason{};
-  ExternalFn call = find_external(external.symbol.c_str(), external.library.c_str(),
-                                  reason.data(), reason.size());
+  ExternalFn call = find_external(external.symbol.c_str(), external.library.c_str(), reason.data(),
+                                  reason.size());
   if (call == nullptr)
     compile_error(function.loc, "no C function `{}` for @{}: {}", external.symbol, function.name,
                   reason.data());

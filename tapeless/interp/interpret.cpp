@@ -16,9 +16,7 @@ namespace tapeless {
 
 namespace {
 
-Type type_of(const Tensor& t) {
-  return {t.dtype(), Shape(t.shape().begin(), t.shape().end())};
-}
+Type type_of(const Tensor& t) { return {t.dtype(), Shape(t.shape().begin(), t.shape().end())}; }
 
 class Interpreter {
  public:
@@ -118,8 +116,7 @@ SymbolValues bind_arguments(const Function& function, std::span<const Tensor> ar
   std::vector<Type> types;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Type& want = function.params[i]->type;
-    if (want.dtype != arguments[i].dtype() || want.rank() != arguments[i].rank() ||
-        want.row_sparse)
+    if (want.dtype != arguments[i].dtype() || want.rank() != arguments[i].rank() || want.row_sparse)
       misfit(i);
     types.push_back(type_of(arguments[i]));
   }

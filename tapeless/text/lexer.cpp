@@ -157,11 +157,16 @@ class Lexer {
 
 std::string Token::str() const {
   switch (kind) {
-    case TokenKind::kEnd: return "end of text";
-    case TokenKind::kValue: return "`%" + text + "`";
-    case TokenKind::kFunction: return "`@" + text + "`";
-    case TokenKind::kString: return "\"" + text + "\"";
-    default: return "`" + text + "`";
+    case TokenKind::kEnd:
+      return "end of text";
+    case TokenKind::kValue:
+      return "`%" + text + "`";
+    case TokenKind::kFunction:
+      return "`@" + text + "`";
+    case TokenKind::kString:
+      return "\"" + text + "\"";
+    default:
+      return "`" + text + "`";
   }
 }
 

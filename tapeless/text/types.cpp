@@ -201,8 +201,7 @@ Tensor TypeParser::dense_tensor() {
   int64_t room = 1;
   Extents extents;
   for (const Dim& d : declared.shape) {
-    if (!d.is_constant() || d.constant() < 0 ||
-        __builtin_mul_overflow(room, d.constant(), &room))
+    if (!d.is_constant() || d.constant() < 0 || __builtin_mul_overflow(room, d.constant(), &room))
       compile_error(loc, "a dense tensor needs sizes that are numbers, got {}", declared.str());
     extents.push_back(d.constant());
   }

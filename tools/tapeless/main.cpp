@@ -11,8 +11,9 @@ constexpr int kUserError = 2;
 constexpr int kOtherError = 1;
 
 int run(int argc, char** argv) {
-  CLI::App app("Tapeless: a training compiler. Models are differentiated at compile time and run "
-               "as native code.");
+  CLI::App app(
+      "Tapeless: a training compiler. Models are differentiated at compile time and run "
+      "as native code.");
   app.require_subcommand(1);
   tapeless::add_opt(app);
   tapeless::add_run(app);

@@ -14,7 +14,8 @@ std::string fallback_str(const AttrDef& attr) {
   if (const auto* b = std::get_if<bool>(&attr.fallback)) return *b ? " = true" : " = false";
   if (const auto* i = std::get_if<int64_t>(&attr.fallback)) return fmt::format(" = {}", *i);
   if (const auto* d = std::get_if<double>(&attr.fallback)) return " = " + real_str(*d);
-  if (const auto* s = std::get_if<std::string_view>(&attr.fallback)) return fmt::format(" = {}", *s);
+  if (const auto* s = std::get_if<std::string_view>(&attr.fallback))
+    return fmt::format(" = {}", *s);
   return attr.optional ? ", may be absent" : ", must be given";
 }
 
@@ -42,8 +43,9 @@ std::string_view kernel_str(const OpDef& def) {
   if (def.lower->reduction != nullptr) return "a reduction";
   if (def.lower->contraction != nullptr) return "a contraction";
   if (def.lower->scatter != nullptr) return "a scatter";
-  return def.lower->alias ? "none: an alias of its operand"
-                          : def.lower->pointwise ? "elementwise" : "by element";
+  return def.lower->alias       ? "none: an alias of its operand"
+         : def.lower->pointwise ? "elementwise"
+                                : "by element";
 }
 
 void print_op(const OpDef& def) {

@@ -1,4 +1,5 @@
-// `tapeless run`: one call of one function, on tensors from a file, the command line or a generator.
+// `tapeless run`: one call of one function, on tensors from a file, the command line or a
+// generator.
 #include <fmt/core.h>
 
 #include <random>
@@ -89,7 +90,8 @@ std::vector<Tensor> collect_arguments(const Function& f, const RunArguments& arg
   if (!arguments.in.empty()) given = read_safetensors(arguments.in).tensors;
   for (const std::string& text : arguments.set) {
     auto [name, tensor] = parse_set(text);
-    if (f.find_param(name) == nullptr) data_error("--set {}: @{} has no such parameter", name, f.name);
+    if (f.find_param(name) == nullptr)
+      data_error("--set {}: @{} has no such parameter", name, f.name);
     given[name] = tensor;
   }
   SymbolValues sizes = symbol_sizes(f, given, arguments.sizes);

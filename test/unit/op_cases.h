@@ -1,0 +1,36 @@
+#pragma once
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tapeless/ir/op_def.h"
+#include "tapeless/tensor/tensor.h"
+
+// The samples of ops (OpDef::cases) as programs: what the generated tests share.
+namespace tapeless {
+
+/// One op alone in a function: `func @sample(%x0: ..., %x1: ...) -> (...) { return op %x0, %x1 }`.
+struct Sample {
+  const OpDef* def = nullptr;
+  const OpCase* spec = nullptr;
+  Module module;
+
+  const Function& function() const { return *module.find("sample"); }
+};
+
+enum class Precision { kAsWritten, kF64 };
+
+/// With kF64 every f32 of the case is read as f64.
+Sample make_sample(const OpDef& def, const OpCase& spec, Precision precision);
+
+/// Tensors for the parameters of `function`, by the ranges of the case.
+std::vector<Tensor> draw_arguments(const Function& function, const OpCase& spec,
+                                   std::mt19937_64& generator);
+
+/// How a sample is run. All of them must agree.
+enum class Backend { kInterpreter };
+std::vector<Tensor> run_function(const Module& module, const std::string& function,
+                                 const std::vector<Tensor>& arguments, Backend backend);
+
+}  // namespace tapeless
