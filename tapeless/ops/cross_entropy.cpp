@@ -54,8 +54,8 @@ std::vector<Value*> expand(Builder& b, const Op& op, std::span<Value* const> ope
   double smoothing = op.real("label_smoothing");
   softmax::Parts p = softmax::parts(b, operands[0], operands[0]->type.rank() - 1);
   Value* log_sum = build::log(b, p.sum);
-  Value* loss = build::sub(b, build::reshape(b, log_sum, operands[1]->type.shape),
-                           rows.pick(p.shifted));
+  Value* loss =
+      build::sub(b, build::reshape(b, log_sum, operands[1]->type.shape), rows.pick(p.shifted));
   if (rows.row_weights != nullptr) loss = build::mul(b, loss, rows.row_weights);
   if (smoothing > 0) {
     Value* costs = build::sub(b, log_sum, p.shifted);
@@ -126,10 +126,11 @@ constexpr OpCase kCases[] = {
 
 constinit const OpDef kCrossEntropyOp{
     .name = "cross_entropy",
-    .doc = "(sum, weight) of the cross-entropy of softmax(x) with the labels, over the rows whose "
-           "label is not `ignore_index`. Operands: logits [N.., C], labels i32 or i64 [N..], "
-           "optionally class weights [C]. The weight of a row is that of its class, 1 where absent; "
-           "label smoothing as in PyTorch. The mean is sum / weight. Ignored rows have gradient 0.",
+    .doc =
+        "(sum, weight) of the cross-entropy of softmax(x) with the labels, over the rows whose "
+        "label is not `ignore_index`. Operands: logits [N.., C], labels i32 or i64 [N..], "
+        "optionally class weights [C]. The weight of a row is that of its class, 1 where absent; "
+        "label smoothing as in PyTorch. The mean is sum / weight. Ignored rows have gradient 0.",
     .attrs = kAttrs,
     .min_operands = 2,
     .max_operands = 3,

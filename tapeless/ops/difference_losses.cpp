@@ -119,12 +119,10 @@ constexpr AttrDef kHuberAttrs[] = {{.name = "delta",
                                     .kind = AttrKind::kReal,
                                     .fallback = 1.0,
                                     .doc = "where the parabola becomes a line"}};
-constexpr OpCase kCases[] = {{.operands = "f32[3, 4], f32[3, 4]"},
-                             {.operands = "f32[], f32[]"},
-                             {.operands = "f32[0, 4], f32[0, 4]"},
-                             {.operands = "f32[17], f32[17]"},
-                             {.operands = "f32[4097, 1], f32[4097, 1]"},
-                             {.operands = "f64[2, 3, 5], f64[2, 3, 5]"}};
+constexpr OpCase kCases[] = {
+    {.operands = "f32[3, 4], f32[3, 4]"},       {.operands = "f32[], f32[]"},
+    {.operands = "f32[0, 4], f32[0, 4]"},       {.operands = "f32[17], f32[17]"},
+    {.operands = "f32[4097, 1], f32[4097, 1]"}, {.operands = "f64[2, 3, 5], f64[2, 3, 5]"}};
 constexpr OpCase kHuberCases[] = {{.operands = "f32[3, 4], f32[3, 4]"},
                                   {.operands = "f32[17], f32[17]", .attrs = "delta = 0.5"},
                                   {.operands = "f32[0, 4], f32[0, 4]"},
@@ -134,9 +132,10 @@ constexpr OpCase kHuberCases[] = {{.operands = "f32[3, 4], f32[3, 4]"},
 
 constinit const OpDef kBceWithLogitsOp{
     .name = "bce_with_logits",
-    .doc = "(sum, count) of the binary cross-entropy of sigmoid(z) with targets y in [0, 1], as "
-           "max(z, 0) - z y + log1p(e^-|z|). Operands: z and y of one float type. The mean is "
-           "sum / count.",
+    .doc =
+        "(sum, count) of the binary cross-entropy of sigmoid(z) with targets y in [0, 1], as "
+        "max(z, 0) - z y + log1p(e^-|z|). Operands: z and y of one float type. The mean is "
+        "sum / count.",
     .min_operands = 2,
     .max_operands = 2,
     .result_type = result_type,
@@ -148,8 +147,9 @@ constinit const OpDef kBceWithLogitsOp{
 
 constinit const OpDef kHuberOp{
     .name = "huber",
-    .doc = "(sum, count) of (x - y)^2 / 2 where |x - y| <= delta, else delta (|x - y| - delta / 2). "
-           "Operands of one float type. The mean is sum / count.",
+    .doc =
+        "(sum, count) of (x - y)^2 / 2 where |x - y| <= delta, else delta (|x - y| - delta / 2). "
+        "Operands of one float type. The mean is sum / count.",
     .attrs = kHuberAttrs,
     .min_operands = 2,
     .max_operands = 2,
@@ -162,8 +162,9 @@ constinit const OpDef kHuberOp{
 
 constinit const OpDef kL1Op{
     .name = "l1",
-    .doc = "(sum, count) of |x - y|; the gradient where x = y is 0. Operands of one float type. The "
-           "mean is sum / count.",
+    .doc =
+        "(sum, count) of |x - y|; the gradient where x = y is 0. Operands of one float type. The "
+        "mean is sum / count.",
     .min_operands = 2,
     .max_operands = 2,
     .result_type = result_type,

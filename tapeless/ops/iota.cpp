@@ -26,9 +26,8 @@ size_t axis_of(const Op& op) {
 
 void reference(ReferenceCall& c) {
   int64_t i = 0;
-  for_each_index(c.out().shape(), [&](const Extents& index) {
-    c.out().set_int(i++, index[axis_of(c.op)]);
-  });
+  for_each_index(c.out().shape(),
+                 [&](const Extents& index) { c.out().set_int(i++, index[axis_of(c.op)]); });
 }
 
 loop::Expr element(Elements& e, int, const Indices& index) {

@@ -7,7 +7,9 @@ namespace tapeless::label_rows {
 
 std::vector<Type> result_type(const TypeQuery& q) {
   infer::require_float(q, 0);
-  infer::require_integer(q, 1);
+  DType labels = q.operand(1).dtype;
+  if (labels != DType::kI32 && labels != DType::kI64)
+    q.fail("labels must be i32 or i64, got {}", q.operand(1).str());
   const Type& x = q.operand(0);
   if (x.rank() < 1) q.fail("expected class values in the last axis, got {}", x.str());
   Shape rows(x.shape.begin(), x.shape.end() - 1);
@@ -20,8 +22,10 @@ std::vector<Type> result_type(const TypeQuery& q) {
 }
 
 Rows::Rows(Builder& b, const Op& op, std::span<Value* const> operands)
-    : class_weights(operands.size() > 2 ? operands[2] : nullptr), row_weights(nullptr), b_(b),
-      dtype_(operands[0]->type.dtype), label_shape_(operands[1]->type.shape) {
+    : class_weights(operands.size() > 2 ? operands[2] : nullptr),
+      b_(b),
+      dtype_(operands[0]->type.dtype),
+      label_shape_(operands[1]->type.shape) {
   Value* labels = operands[1];
   DType integer = labels->type.dtype;
   Shape classes{operands[0]->type.shape.back()};
@@ -29,8 +33,8 @@ Rows::Rows(Builder& b, const Op& op, std::span<Value* const> operands)
   Shape column = label_shape_;
   column.emplace_back(1);
   hot = build::eq(b, build::reshape(b, labels, column), numbers);
-  Value* ignored = b.make(
-      kConstantOp, {}, {{"value", Tensor::scalar(integer, double(op.integer("ignore_index")))}});
+  Value* ignored = b.make(kConstantOp, {},
+                          {{"value", Tensor::scalar(integer, double(op.integer("ignore_index")))}});
   valid = b.make(kNeOp, {labels, ignored});
   if (class_weights != nullptr) row_weights = pick(class_weights);
 }

@@ -18,10 +18,10 @@ class Rows {
  public:
   Rows(Builder& b, const Op& op, std::span<Value* const> operands);
 
-  Value* hot;             // bool [N.., C]: the class is the row's label
-  Value* valid;           // bool [N..]: the row counts
-  Value* class_weights;   // [C], or null
-  Value* row_weights;     // [N..], or null
+  Value* hot = nullptr;            // bool [N.., C]: the class is the row's label
+  Value* valid = nullptr;          // bool [N..]: the row counts
+  Value* class_weights = nullptr;  // [C], or null
+  Value* row_weights = nullptr;    // [N..], or null
 
   /// The element of x [N.., C] or [C] at each row's label: [N..].
   Value* pick(Value* x) const;

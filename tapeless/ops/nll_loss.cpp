@@ -60,9 +60,10 @@ constexpr OpCase kCases[] = {
 
 constinit const OpDef kNllLossOp{
     .name = "nll_loss",
-    .doc = "(sum, weight) of -w[label] x[row, label] and of w[label] over the rows whose label is "
-           "not `ignore_index`. Operands: log-probabilities [N.., C], labels i32 or i64 [N..], "
-           "optionally class weights [C] (1 where absent). The mean is sum / weight.",
+    .doc =
+        "(sum, weight) of -w[label] x[row, label] and of w[label] over the rows whose label is "
+        "not `ignore_index`. Operands: log-probabilities [N.., C], labels i32 or i64 [N..], "
+        "optionally class weights [C] (1 where absent). The mean is sum / weight.",
     .attrs = kAttrs,
     .min_operands = 2,
     .max_operands = 3,

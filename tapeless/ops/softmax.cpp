@@ -40,9 +40,11 @@ void for_each_line(ReferenceCall& c, void (*f)(std::vector<double>& line)) {
   std::vector<double> line(static_cast<size_t>(length));
   for (int64_t start = 0; start < n; ++start) {
     if (start / stride % length != 0) continue;
-    for (int64_t i = 0; i < length; ++i) line[static_cast<size_t>(i)] = c.in(0).get(start + i * stride);
+    for (int64_t i = 0; i < length; ++i)
+      line[static_cast<size_t>(i)] = c.in(0).get(start + i * stride);
     f(line);
-    for (int64_t i = 0; i < length; ++i) c.out().set(start + i * stride, line[static_cast<size_t>(i)]);
+    for (int64_t i = 0; i < length; ++i)
+      c.out().set(start + i * stride, line[static_cast<size_t>(i)]);
   }
 }
 
@@ -154,8 +156,9 @@ constinit const OpDef kLogSoftmaxOp{
 
 constinit const OpDef kLogSumExpOp{
     .name = "logsumexp",
-    .doc = "log(sum(e^x)) over `axes` (all axes where absent), floats, shifted by the maximum: no "
-           "overflow. -inf where every x is.",
+    .doc =
+        "log(sum(e^x)) over `axes` (all axes where absent), floats, shifted by the maximum: no "
+        "overflow. -inf where every x is.",
     .attrs = reduce::kAttrs,
     .min_operands = 1,
     .max_operands = 1,
@@ -168,8 +171,9 @@ constinit const OpDef kLogSumExpOp{
 
 constinit const OpDef kSoftmaxOp{
     .name = "softmax",
-    .doc = "e^x / sum(e^x) along `axis`, floats, shifted by the maximum: no overflow. NaN where "
-           "every x is -inf.",
+    .doc =
+        "e^x / sum(e^x) along `axis`, floats, shifted by the maximum: no overflow. NaN where "
+        "every x is -inf.",
     .attrs = kAxisAttr,
     .min_operands = 1,
     .max_operands = 1,
