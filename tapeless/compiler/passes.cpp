@@ -6,6 +6,7 @@
 #include "tapeless/inline/inline_calls.h"
 #include "tapeless/ir/verify.h"
 #include "tapeless/mode/specialize.h"
+#include "tapeless/simplify/simplify.h"
 #include "tapeless/text/parser.h"
 
 namespace tapeless {
@@ -63,6 +64,14 @@ constexpr Pass kPasses[] = {
      "Calls become the bodies of their callees.",
      {},
      [](const Module& m, const AttrMap&) { return inline_calls(m); }},
+    {"expand_composites",
+     "Ops without a lowering of their own become simpler ones.",
+     {},
+     [](const Module& m, const AttrMap&) { return expand_composites(m); }},
+    {"simplify",
+     "Fewer and simpler ops with the same bits.",
+     {},
+     [](const Module& m, const AttrMap&) { return simplify(m); }},
     {"fuse", "Cuts functions into regions, one kernel each.", kFuseOptions,
      [](const Module& m, const AttrMap& o) {
        return fuse(m, std::get<bool>(o.find("merge")->second));

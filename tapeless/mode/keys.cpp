@@ -15,12 +15,6 @@ int64_t hash_name(const std::string& name) {
   return static_cast<int64_t>(hash);
 }
 
-const OpDef& fold_in() {
-  const OpDef* def = find_op("fold_in");
-  TL_CHECK(def != nullptr, "no op fold_in");
-  return *def;
-}
-
 }  // namespace
 
 Value* SiteKeys::parameter() {
@@ -38,17 +32,15 @@ Value* SiteKeys::make(const Op& op) {
   if (name.empty()) name = op.has("callee") ? op.attr<FunctionRef>("callee").name : op.name();
   int use = ++uses_[name];
   if (use > 1) name += "#" + std::to_string(use);
-  Tensor hash(DType::kI64, {});
-  hash.set_int(0, hash_name(name));
-  Value* data = b_.make(kConstantOp, {}, {{"value", hash}});
-  return Builder::named(b_.make(fold_in(), {parameter(), data}), "key." + name);
+  Value* key = b_.make(kFoldInOp, {parameter()}, {{"data", hash_name(name)}});
+  return Builder::named(key, "key." + name);
 }
 
 void check_single_use_of_keys(const Function& f) {
   std::unordered_map<const Value*, const Op*> consumer;
   std::vector<Diagnostic> errors;
   for (const auto& op : f.body) {
-    if (op->name() == "fold_in") continue;
+    if (op->is(kFoldInOp)) continue;
     for (const Value* v : op->operands) {
       if (v->type.dtype != DType::kKey) continue;
       auto [first, fresh] = consumer.emplace(v, op.get());
