@@ -60,6 +60,9 @@ TEST(ThreadPool, ManyCallersAtATime) {
 }
 
 TEST(ThreadPool, SurvivesFork) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer forbids threads after a fork";
+#endif
   ThreadPool pool(3);
   ASSERT_TRUE(covers_all(pool, 100));
   const pid_t child = fork();
