@@ -119,12 +119,13 @@ std::vector<Value*> logsumexp_expansion(Builder& b, const Op& op,
   return {build::reshape(b, y, op.result_type().shape)};
 }
 
-// dx = dy e^(x - y)
+// dx = dy e^(x - y), and 0 where dy is
 void logsumexp_vjp(Vjp& v) {
   Builder& b = v.b;
   Value* y = reduce::spread(v, zero_unless_finite(b, v.result()));
   Value* shares = build::exp(b, build::sub(b, v.operand(0), y));
-  give_guarded(v, 0, build::mul(b, reduce::spread(v, v.cotangent()), shares));
+  Value* dy = reduce::spread(v, v.cotangent());
+  v.give(0, build::zero_where(b, build::eq(b, dy, 0.0), build::mul(b, dy, shares)));
 }
 
 constexpr AttrDef kAxisAttr[] = {{.name = "axis",

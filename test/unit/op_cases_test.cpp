@@ -10,6 +10,7 @@
 #include "tapeless/ir/print.h"
 #include "tapeless/ir/verify.h"
 #include "tapeless/mode/specialize.h"
+#include "tapeless/ops/expand.h"
 #include "tapeless/ops/ops.h"
 #include "tapeless/text/parse.h"
 
@@ -41,6 +42,30 @@ TEST_P(OpCases, PrintsAndParses) {
     Module again = parse(std::make_shared<SourceText>(SourceText{"printed", text}));
     EXPECT_EQ(print(again), text);
     EXPECT_TRUE(structurally_equal(s.function(), *again.find("sample"))) << text;
+  }
+}
+
+// An expansion computes what the reference says.
+TEST_P(OpCases, ExpandsToItsReference) {
+  const OpDef& def = *GetParam();
+  if (def.expand == nullptr || def.reference == nullptr) return;
+  std::mt19937_64 generator(7);
+  for (const OpCase& spec : def.cases) {
+    Sample s = make_sample(def, spec, Precision::kF64);
+    Module expanded;
+    expanded.functions.push_back(expand_ops(s.function(), s.module, [](const OpDef& d) {
+      return d.lower == nullptr && d.expand != nullptr;
+    }));
+    verify(expanded, "expand");
+    std::vector<Tensor> arguments = draw_arguments(s.function(), spec, generator);
+    std::vector<Tensor> want = run_function(s.module, "sample", arguments, Backend::kInterpreter);
+    std::vector<Tensor> got = run_function(expanded, "sample", arguments, Backend::kInterpreter);
+    for (size_t r = 0; r < want.size(); ++r)
+      for (int64_t i = 0; i < want[r].numel(); ++i) {
+        double w = want[r].get(i), g = got[r].get(i);
+        bool same = std::abs(w - g) <= 1e-10 * (1 + std::abs(w)) || (w != w && g != g);
+        ASSERT_TRUE(same) << w << " and " << g << " at " << i << " of\n" << describe(s);
+      }
   }
 }
 
