@@ -31,9 +31,9 @@ class Elements {
   /// The element that broadcasting puts at `index` of the result.
   loop::Expr broadcast_operand(int i, const Indices& index, loop::Expr mask = {});
   /// Row-major position of `index` in `shape`.
-  loop::Expr flat(const Indices& index, const Shape& shape);
+  virtual loop::Expr flat(const Indices& index, const Shape& shape);
   /// The index at a row-major position of `shape`.
-  Indices unflatten(loop::Expr position, const Shape& shape);
+  virtual Indices unflatten(loop::Expr position, const Shape& shape);
 };
 
 loop::Type scalar_type(DType dtype);
