@@ -10,36 +10,15 @@ namespace tapeless::lowering {
 
 using loop::Expr;
 
-namespace {
+Expr OperandElements::operand(int i, const Indices& index, Expr mask) {
+  if (mask_) mask = mask ? mask_ & mask : mask_;
+  return region_.element(op.operand(i), index, mask);
+}
 
-// Hands an op the elements of its operands; `mask` guards all reads below.
-class OperandElements : public Elements {
- public:
-  OperandElements(Region& region, const Op& op, Expr mask)
-      : Elements(op), region_(region), mask_(std::move(mask)) {}
-
-  Expr operand(int i, const Indices& index, Expr mask) override {
-    Expr both = !mask_ ? mask : !mask ? mask_ : (mask_ && mask);
-    return region_.element(op.operand(i), index, both);
-  }
-  Expr operand_flat(int i, Expr position) override {
-    if (!mask_) return region_.element_at(op.operand(i), position);
-    return region_.element(op.operand(i), region_.split(position, op.operand_type(i).shape), mask_);
-  }
-  Expr size(const Dim& dim) override { return region_.size(dim); }
-  Expr flat(const Indices& index, const Shape& shape) override {
-    return region_.position(index, shape);
-  }
-  Indices unflatten(Expr position, const Shape& shape) override {
-    return region_.split(position, shape);
-  }
-
- private:
-  Region& region_;
-  Expr mask_;
-};
-
-}  // namespace
+Expr OperandElements::operand_flat(int i, Expr position) {
+  if (!mask_) return region_.element_at(op.operand(i), position);
+  return region_.element(op.operand(i), region_.split(position, op.operand_type(i).shape), mask_);
+}
 
 Expr Region::symbol(const std::string& name) {
   auto [at, fresh] = sizes_.emplace(name, Expr());

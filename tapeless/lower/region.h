@@ -75,4 +75,25 @@ class Region {
   std::map<std::vector<const void*>, loop::Expr> memo_;
 };
 
+/// Hands an op of a region the elements of its operands; `mask` guards all reads below.
+class OperandElements : public Elements {
+ public:
+  OperandElements(Region& region, const Op& op, loop::Expr mask = {})
+      : Elements(op), region_(region), mask_(std::move(mask)) {}
+
+  loop::Expr operand(int i, const Indices& index, loop::Expr mask) override;
+  loop::Expr operand_flat(int i, loop::Expr position) override;
+  loop::Expr size(const Dim& dim) override { return region_.size(dim); }
+  loop::Expr flat(const Indices& index, const Shape& shape) override {
+    return region_.position(index, shape);
+  }
+  Indices unflatten(loop::Expr position, const Shape& shape) override {
+    return region_.split(position, shape);
+  }
+
+ private:
+  Region& region_;
+  loop::Expr mask_;
+};
+
 }  // namespace tapeless::lowering
