@@ -10,14 +10,28 @@ namespace tapeless::lowering {
 
 using loop::Expr;
 
+namespace {
+
+bool is_half(loop::Elem e) { return e == loop::Elem::kBF16 || e == loop::Elem::kF16; }
+
+// 16-bit floats are storage: ops compute on them in f32, and their results are rounded back.
+Expr widened(Expr x) { return is_half(x->type.elem) ? loop::cast(loop::Elem::kF32, x) : x; }
+
+Expr stored(Expr x, DType dtype) {
+  loop::Elem elem = loop::elem_of(dtype);
+  return is_half(elem) && x->type.elem != elem ? loop::cast(elem, x) : x;
+}
+
+}  // namespace
+
 Expr OperandElements::operand(int i, const Indices& index, Expr mask) {
   if (mask_) mask = mask ? mask_ & mask : mask_;
-  return region_.element(op.operand(i), index, mask);
+  return widened(region_.element(op.operand(i), index, mask));
 }
 
 Expr OperandElements::operand_flat(int i, Expr position) {
-  if (!mask_) return region_.element_at(op.operand(i), position);
-  return region_.element(op.operand(i), region_.split(position, op.operand_type(i).shape), mask_);
+  if (!mask_) return widened(region_.element_at(op.operand(i), position));
+  return operand(i, region_.split(position, op.operand_type(i).shape), {});
 }
 
 Expr Region::symbol(const std::string& name) {
@@ -95,6 +109,7 @@ Expr Region::element(const Value* value, const Indices& index, Expr mask) {
   OperandElements elements(*this, op, mask);
   Expr e = op.def().lower->element(elements, value->index, index);
   if (mask) e = loop::select(mask, e, loop::literal_like(e, 0));
+  e = stored(e, value->type.dtype);
   kept_.insert(kept_.end(), index.begin(), index.end());
   kept_.push_back(mask);
   memo_[key] = e;

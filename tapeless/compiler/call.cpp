@@ -1,0 +1,260 @@
+// Calls: binding of tensors and symbols, the arena at the sizes met, and the walk over the steps.
+#include <algorithm>
+#include <cstring>
+
+#include "tapeless/compiler/program.h"
+#include "tapeless/plan/plan.h"
+#include "tapeless/runtime/arena.h"
+
+namespace tapeless {
+
+struct Call::State {
+  std::shared_ptr<const Executable> executable;
+  const EntryPoint* entry = nullptr;
+  std::vector<Tensor> bound;     // as given
+  std::vector<Tensor> dense;     // what kernels read: the same, or a dense copy
+  SymbolValues symbols;
+  std::vector<Extents> shapes;   // of the last run; empty before
+  SymbolValues capacities;
+  Arena arena, scratch;
+  std::vector<int64_t> offsets;  // by storage
+  int64_t planned = 0;
+
+  struct Launch {
+    std::vector<void*> pointers;
+    std::vector<int64_t> sizes;
+    int64_t tasks = 0;
+    int64_t scratch_bytes = 0;
+  };
+  std::vector<Launch> launches;
+  std::vector<Tensor> results;
+
+  const Executable::Program& program() const { return executable->program(); }
+  int param_index(std::string_view name) const;
+  void check(int i, const Tensor& t) const;
+  void bind_symbols();
+  void plan();
+  void size_launches();
+  void point();
+  void* address(int storage) const;
+  void run_external(const Step& step, const Launch& launch) const;
+  void make_results();
+};
+
+namespace {
+
+std::string extents_str(const Tensor& t) { return t.type_str(); }
+
+}  // namespace
+
+Call::Call(std::shared_ptr<const Executable> executable, std::string_view entry)
+    : state_(std::make_unique<State>()) {
+  state_->executable = std::move(executable);
+  state_->entry = &state_->executable->program().entry(entry);
+  state_->bound.resize(state_->entry->params.size());
+  state_->dense.resize(state_->entry->params.size());
+}
+
+Call::~Call() = default;
+Call::Call(Call&&) noexcept = default;
+Call& Call::operator=(Call&&) noexcept = default;
+
+int Call::State::param_index(std::string_view name) const {
+  for (size_t i = 0; i < entry->params.size(); ++i)
+    if (entry->params[i].name == name) return static_cast<int>(i);
+  std::vector<std::string> names;
+  for (const Slot& s : entry->params) names.push_back(s.name);
+  std::string near = nearest(std::string(name), names);
+  data_error("@{} has no parameter %{}{}", entry->name, name,
+             near.empty() ? std::string() : ", did you mean %" + near + "?");
+}
+
+void Call::State::check(int i, const Tensor& t) const {
+  const Slot& slot = entry->params[static_cast<size_t>(i)];
+  if (!t.defined() || t.dtype() != slot.type.dtype || t.rank() != slot.type.rank())
+    data_error("@{}: %{} is {}, expected {}", entry->name, slot.name,
+               t.defined() ? extents_str(t) : std::string("missing"), slot.type.str());
+  bool updated = std::any_of(entry->results.begin(), entry->results.end(),
+                             [&](const Slot& r) { return r.updates == i; });
+  if (updated && !t.is_dense())
+    data_error("@{}: %{} is updated in place and must be dense", entry->name, slot.name);
+}
+
+void Call::bind(int i, Tensor tensor) {
+  state_->check(i, tensor);
+  state_->bound[static_cast<size_t>(i)] = std::move(tensor);
+}
+
+void Call::bind(std::string_view name, Tensor tensor) {
+  bind(state_->param_index(name), std::move(tensor));
+}
+
+void Call::State::bind_symbols() {
+  bool same = shapes.size() == bound.size();
+  for (size_t i = 0; same && i < bound.size(); ++i) same = shapes[i] == bound[i].shape();
+  if (same) return;
+  SymbolValues values;
+  for (size_t i = 0; i < bound.size(); ++i) {
+    const Slot& slot = entry->params[i];
+    if (!bound[i].defined()) check(static_cast<int>(i), bound[i]);
+    for (int axis = 0; axis < slot.type.rank(); ++axis)
+      if (auto symbol = slot.type.shape[static_cast<size_t>(axis)].as_symbol())
+        values.emplace(*symbol, bound[i].dim(axis));
+  }
+  for (const auto& [symbol, bound_at] : entry->bounds)
+    if (auto found = values.find(symbol); found != values.end() && found->second > bound_at)
+      data_error("@{}: {} is {}, its bound is {}", entry->name, symbol, found->second, bound_at);
+  for (size_t i = 0; i < bound.size(); ++i) {
+    const Slot& slot = entry->params[i];
+    if (eval_shape(slot.type.shape, values) != bound[i].shape())
+      data_error("@{}: %{} is {}, expected {}", entry->name, slot.name, extents_str(bound[i]),
+                 slot.type.str());
+  }
+  symbols = std::move(values);
+  shapes.clear();
+  for (const Tensor& t : bound) shapes.push_back(t.shape());
+  plan();
+  size_launches();
+  make_results();
+}
+
+// Offsets for the largest sizes met so far; a new table only where one grew.
+void Call::State::plan() {
+  bool grew = offsets.empty();
+  for (const auto& [symbol, value] : symbols) {
+    int64_t& capacity = capacities[symbol];
+    if (value > capacity) grew = true;
+    capacity = std::max(capacity, value);
+  }
+  if (!grew) return;
+  std::vector<Lifetime> lifetimes;
+  for (const Storage& s : entry->storages)
+    lifetimes.push_back(s.place == Storage::Place::kArena
+                            ? Lifetime{s.bytes.eval(capacities), s.first, s.last}
+                            : Lifetime{0, s.first, s.last});
+  Placement placement = place(lifetimes);
+  offsets = std::move(placement.offsets);
+  planned = placement.total;
+  arena.reserve(planned);
+}
+
+void Call::State::size_launches() {
+  launches.resize(entry->steps.size());
+  int64_t scratch_most = 0;
+  int threads = program().threads->threads();
+  for (size_t i = 0; i < launches.size(); ++i) {
+    const Step& step = entry->steps[i];
+    if (step.kernel < 0) continue;
+    const loop::Kernel& kernel = program().kernels[static_cast<size_t>(step.kernel)];
+    Launch& launch = launches[i];
+    launch.sizes.clear();
+    for (const std::string& symbol : step.symbols)
+      launch.sizes.push_back(symbol == "@threads" ? threads : symbols.at(symbol));
+    launch.tasks =
+        kernel.tasks ? loop::evaluate(kernel.tasks, kernel.sizes, launch.sizes) : 1;
+    launch.scratch_bytes = kernel.scratch_bytes
+                               ? loop::evaluate(kernel.scratch_bytes, kernel.sizes, launch.sizes)
+                               : 0;
+    scratch_most = std::max(scratch_most, launch.scratch_bytes);
+  }
+  scratch.reserve(scratch_most * threads);
+}
+
+void* Call::State::address(int storage) const {
+  const Storage& s = entry->storages[static_cast<size_t>(storage)];
+  switch (s.place) {
+    case Storage::Place::kParam: return dense[static_cast<size_t>(s.index)].raw();
+    case Storage::Place::kConstant: return s.constant.raw();
+    case Storage::Place::kArena: break;
+  }
+  return arena.data() + offsets[static_cast<size_t>(storage)];
+}
+
+// Pointers of this run: parameters may have been bound to other tensors.
+void Call::State::point() {
+  for (size_t i = 0; i < bound.size(); ++i) dense[i] = bound[i].dense();
+  for (size_t i = 0; i < launches.size(); ++i) {
+    const Step& step = entry->steps[i];
+    launches[i].pointers.resize(step.storages.size());
+    for (size_t j = 0; j < step.storages.size(); ++j)
+      launches[i].pointers[j] = address(step.storages[j]);
+  }
+}
+
+void Call::State::run_external(const Step& step, const Launch& launch) const {
+  std::vector<Extents> extents;
+  std::vector<Extents> strides;
+  for (const Type& type : step.external_types) {
+    extents.push_back(eval_shape(type.shape, symbols));
+    strides.push_back(dense_strides(extents.back()));
+  }
+  std::vector<TapelessTensor> tensors;
+  for (size_t i = 0; i < extents.size(); ++i)
+    tensors.push_back({launch.pointers[i], static_cast<int32_t>(step.external_types[i].dtype),
+                       static_cast<int32_t>(extents[i].size()), extents[i].data(),
+                       strides[i].data()});
+  auto outputs = static_cast<int32_t>(tensors.size()) - step.external_inputs;
+  int status = step.external(tensors.data(), step.external_inputs,
+                             tensors.data() + step.external_inputs, outputs);
+  if (status != 0) data_error("C function @{} failed with {}", step.name, status);
+}
+
+void Call::State::make_results() {
+  results.clear();
+  for (size_t i = 0; i < entry->results.size(); ++i) {
+    const Slot& slot = entry->results[i];
+    Extents shape = eval_shape(slot.type.shape, symbols);
+    int storage = entry->places[i].storage;
+    bool in_arena =
+        entry->storages[static_cast<size_t>(storage)].place == Storage::Place::kArena;
+    results.push_back(in_arena && slot.updates < 0
+                          ? Tensor::view(slot.type.dtype, shape, dense_strides(shape),
+                                         address(storage))
+                          : Tensor());
+  }
+}
+
+void Call::run() {
+  State& s = *state_;
+  s.bind_symbols();
+  s.point();
+  const auto& program = s.program();
+  for (size_t i = 0; i < s.launches.size(); ++i) {
+    const Step& step = s.entry->steps[i];
+    State::Launch& launch = s.launches[i];
+    if (step.kernel < 0) {
+      s.run_external(step, launch);
+      continue;
+    }
+    program.threads->run_kernel(program.code.function(static_cast<size_t>(step.kernel)),
+                                launch.pointers.data(), launch.sizes.data(), launch.tasks,
+                                s.scratch.data(), launch.scratch_bytes);
+  }
+  for (const ResultPlace& place : s.entry->places) {
+    if (place.copy_to_param < 0) continue;
+    const Tensor& to = s.dense[static_cast<size_t>(place.copy_to_param)];
+    std::memcpy(to.raw(), s.address(place.storage), static_cast<size_t>(to.bytes()));
+  }
+}
+
+Tensor Call::result(int i) const {
+  const Slot& slot = state_->entry->results.at(static_cast<size_t>(i));
+  if (slot.updates >= 0) return state_->dense[static_cast<size_t>(slot.updates)];
+  const Tensor& made = state_->results.at(static_cast<size_t>(i));
+  if (made.defined()) return made;
+  // A parameter or a constant given back as it is.
+  Extents shape = eval_shape(slot.type.shape, state_->symbols);
+  return Tensor::view(slot.type.dtype, shape, dense_strides(shape),
+                      state_->address(state_->entry->places[static_cast<size_t>(i)].storage));
+}
+
+Tensor Call::result(std::string_view name) const {
+  const auto& slots = state_->entry->results;
+  for (size_t i = 0; i < slots.size(); ++i)
+    if (slots[i].name == name) return result(static_cast<int>(i));
+  data_error("@{} has no result {}", state_->entry->name, name);
+}
+
+int64_t Call::arena_bytes() const { return state_->planned; }
+
+}  // namespace tapeless

@@ -1,0 +1,127 @@
+// compile: the pipeline from a module to machine code, and the executable that holds the result.
+#include <chrono>
+#include <set>
+
+#include "tapeless/compiler/program.h"
+#include "tapeless/fuse/fuse.h"
+#include "tapeless/inline/inline_calls.h"
+#include "tapeless/ir/clone.h"
+#include "tapeless/ir/op_def.h"
+#include "tapeless/ir/verify.h"
+#include "tapeless/simplify/simplify.h"
+
+namespace tapeless {
+
+namespace {
+
+// Functions that no other one names, or those asked for.
+std::vector<std::string> entry_names(const Module& module, const CompileOptions& options) {
+  if (!options.entries.empty()) {
+    for (const std::string& name : options.entries) module.get(name);
+    return options.entries;
+  }
+  std::set<std::string> named;
+  for (const auto& f : module.functions)
+    for (const auto& op : f->body)
+      for (const auto& [key, attr] : op->attrs)
+        if (const auto* ref = std::get_if<FunctionRef>(&attr)) named.insert(ref->name);
+  std::vector<std::string> out;
+  for (const auto& f : module.functions)
+    if (f->has_body() && named.count(f->name) == 0) out.push_back(f->name);
+  return out;
+}
+
+// Only the entries, with all calls inside them; and what has no body.
+Module entries_alone(const Module& module, const std::vector<std::string>& names) {
+  Module flat = inline_calls(module);
+  std::set<std::string> wanted(names.begin(), names.end());
+  std::erase_if(flat.functions,
+                [&](const auto& f) { return f->has_body() && wanted.count(f->name) == 0; });
+  return flat;
+}
+
+Module prepare(const Module& module, const CompileOptions& options,
+               const std::vector<std::string>& names) {
+  Module m = entries_alone(module, names);
+  verify(m, "inline_calls");
+  m = simplify(expand_composites(simplify(m)));
+  verify(m, "simplify");
+  m = fuse(m, options.fuse);
+  verify(m, "fuse");
+  return m;
+}
+
+}  // namespace
+
+std::shared_ptr<const Executable> compile(const Module& module, const CompileOptions& options) {
+  auto start = std::chrono::steady_clock::now();
+  if (options.threads < 1) data_error("threads must be 1 or more, got {}", options.threads);
+  auto program = std::make_unique<Executable::Program>();
+  program->options = options;
+  std::vector<std::string> names = entry_names(module, options);
+  program->fused = prepare(module, options, names);
+  Target target = make_target(options.cpu);
+  for (const std::string& name : names)
+    program->entries.push_back(schedule(program->fused, *program->fused.get(name), target.machine,
+                                        program->kernels));
+  std::optional<ObjectCache> cache;
+  if (options.disk_cache) cache = ObjectCache::from_environment();
+  program->code = compile_kernels(program->kernels, target, cache ? &*cache : nullptr);
+  program->threads = std::make_unique<ThreadPool>(options.threads);
+  const CompileStats& stats = program->code.stats();
+  program->report = {
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+      stats.distinct, stats.compiled, stats.cached};
+  return std::make_shared<const Executable>(std::move(program));
+}
+
+Executable::Executable(std::unique_ptr<Program> program) : program_(std::move(program)) {}
+Executable::~Executable() = default;
+
+const EntryPoint& Executable::Program::entry(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const EntryPoint& e : entries) {
+    if (e.name == name) return e;
+    names.push_back(e.name);
+  }
+  std::string near = nearest(std::string(name), names);
+  data_error("no entry point @{}{}", name,
+             near.empty() ? std::string() : ", did you mean @" + near + "?");
+}
+
+std::vector<std::string> Executable::entries() const {
+  std::vector<std::string> names;
+  for (const EntryPoint& e : program_->entries) names.push_back(e.name);
+  return names;
+}
+
+bool Executable::has(std::string_view entry) const {
+  for (const EntryPoint& e : program_->entries)
+    if (e.name == entry) return true;
+  return false;
+}
+
+const std::vector<Slot>& Executable::params(std::string_view entry) const {
+  return program_->entry(entry).params;
+}
+
+const std::vector<Slot>& Executable::results(std::string_view entry) const {
+  return program_->entry(entry).results;
+}
+
+const CompileReport& Executable::report() const { return program_->report; }
+
+std::vector<Tensor> Executable::run(std::string_view entry,
+                                    const std::vector<Tensor>& args) const {
+  Call c = call(entry);
+  if (args.size() != params(entry).size())
+    data_error("@{} takes {} arguments, got {}", entry, params(entry).size(), args.size());
+  for (size_t i = 0; i < args.size(); ++i) c.bind(static_cast<int>(i), args[i].clone());
+  c.run();
+  std::vector<Tensor> out;
+  for (size_t i = 0; i < results(entry).size(); ++i)
+    out.push_back(c.result(static_cast<int>(i)).clone());
+  return out;
+}
+
+}  // namespace tapeless
