@@ -8,6 +8,7 @@
 #include "tapeless/ir/clone.h"
 #include "tapeless/ir/op_def.h"
 #include "tapeless/ir/verify.h"
+#include "tapeless/ops/ops.h"
 #include "tapeless/simplify/simplify.h"
 
 namespace tapeless {
@@ -40,9 +41,23 @@ Module entries_alone(const Module& module, const std::vector<std::string>& names
   return flat;
 }
 
+// A source module without anything that differs by mode is the same in both.
+void require_specialized(Module& m) {
+  if (m.stage != Stage::kSource) return;
+  for (const auto& f : m.functions) {
+    if (f->is_mode_op())
+      compile_error(f->loc, "@{} differs by mode: specialize before compile", f->name);
+    for (const auto& op : f->body)
+      if (op->def().differs_by_mode() || op->is(kSetStateOp) || op->has("mode"))
+        compile_error(op->loc, "[{}] differs by mode: specialize before compile", op->name());
+  }
+  m.stage = Stage::kSpecialized;
+}
+
 Module prepare(const Module& module, const CompileOptions& options,
                const std::vector<std::string>& names) {
   Module m = entries_alone(module, names);
+  require_specialized(m);
   verify(m, "inline_calls");
   m = simplify(expand_composites(simplify(m)));
   verify(m, "simplify");

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "commands.h"
+#include "tapeless/compiler/executable.h"
 #include "tapeless/compiler/passes.h"
 #include "tapeless/import/safetensors.h"
 #include "tapeless/interp/interpret.h"
@@ -20,6 +21,7 @@ struct RunArguments {
   std::vector<std::string> set, sizes;
   uint64_t seed = 0;
   int64_t max_elements = 64;
+  int threads = 1;
   bool interp = false;
 };
 
@@ -107,7 +109,13 @@ std::vector<Tensor> collect_arguments(const Function& f, const RunArguments& arg
 void run(const RunArguments& arguments) {
   Module module = run_passes(parse_file(arguments.file), arguments.passes);
   const Function& f = *module.get(arguments.entry);
-  std::vector<Tensor> results = interpret(module, f.name, collect_arguments(f, arguments));
+  std::vector<Tensor> inputs = collect_arguments(f, arguments);
+  std::vector<Tensor> results;
+  if (arguments.interp)
+    results = interpret(module, f.name, inputs);
+  else
+    results = compile(module, {.threads = arguments.threads, .entries = {f.name}})
+                  ->run(f.name, inputs);
   TensorMap named;
   for (size_t i = 0; i < results.size(); ++i) {
     std::string name = i < f.result_names.size() ? f.result_names[i] : "";
@@ -132,8 +140,8 @@ void add_run(CLI::App& app) {
   command->add_option("--seed", a->seed, "for tensors that are not given: they are drawn");
   command->add_option("--out", a->out, "write the results to this .safetensors file");
   command->add_option("--max-elements", a->max_elements, "print at most so many a tensor");
-  command->add_flag("--interp", a->interp, "run op by op through the reference interpreter")
-      ->required();
+  command->add_option("--threads", a->threads, "threads of the compiled code");
+  command->add_flag("--interp", a->interp, "run op by op through the reference interpreter");
   command->callback([a] { run(*a); });
 }
 
