@@ -2,10 +2,12 @@
 #include "tapeless/compiler/passes.h"
 
 #include "tapeless/autodiff/differentiate.h"
+#include "tapeless/autodiff/split.h"
 #include "tapeless/fuse/fuse.h"
 #include "tapeless/inline/inline_calls.h"
 #include "tapeless/ir/verify.h"
 #include "tapeless/mode/specialize.h"
+#include "tapeless/remat/remat.h"
 #include "tapeless/simplify/simplify.h"
 #include "tapeless/text/parser.h"
 
@@ -45,6 +47,16 @@ constexpr AttrDef kDifferentiateOptions[] = {
     {.name = "wrt", .kind = AttrKind::kShape, .optional = true, .doc = "parameters; all if absent"},
     {.name = "of", .kind = AttrKind::kShape, .optional = true, .doc = "results; all if absent"}};
 
+constexpr AttrDef kSplitOptions[] = {
+    {.name = "function", .kind = AttrKind::kString, .doc = "f of the <f>.vjp to split"}};
+
+constexpr AttrDef kRematOptions[] = {
+    {.name = "function", .kind = AttrKind::kString, .doc = "f of the <f>.vjp to rewrite"},
+    {.name = "budget",
+     .kind = AttrKind::kInt,
+     .optional = true,
+     .doc = "bytes kept between forward and backward; only cheap ops are repeated if absent"}};
+
 constexpr AttrDef kFuseOptions[] = {
     {.name = "merge", .kind = AttrKind::kBool, .fallback = true, .doc = "off: one op a kernel"}};
 
@@ -64,6 +76,15 @@ constexpr Pass kPasses[] = {
      "Calls become the bodies of their callees.",
      {},
      [](const Module& m, const AttrMap&) { return inline_calls(m); }},
+    {"remat", "Computes values again in the backward of <f>.vjp.", kRematOptions,
+     [](const Module& m, const AttrMap& o) {
+       RematRequest request{.function = text(o, "function")};
+       if (auto found = o.find("budget"); found != o.end())
+         request.budget = std::get<int64_t>(found->second);
+       return remat(m, request);
+     }},
+    {"split", "<f>.vjp as <f>.forward and <f>.backward.", kSplitOptions,
+     [](const Module& m, const AttrMap& o) { return split(m, {text(o, "function")}); }},
     {"expand_composites",
      "Ops without a lowering of their own become simpler ones.",
      {},
