@@ -94,7 +94,6 @@ class Interpreter {
       Extents shape = eval_shape(type.shape, symbols);
       for (int64_t d : shape)
         if (d < 0) data_error("a result of type {} has a negative size {}", type.str(), d);
-      if (type.row_sparse) data_error("{} cannot be interpreted: densify it first", type.str());
       out.emplace_back(type.dtype, std::move(shape));
     }
     return out;

@@ -7,6 +7,15 @@ namespace tapeless {
 
 namespace {
 
+std::vector<Type> result_type(const TypeQuery& q) {
+  const Type &x = q.operand(0), &y = q.operand(1);
+  if (!x.row_sparse && !y.row_sparse) return infer::broadcast_numeric(q);
+  if (x.dtype != y.dtype || !(x.shape == y.shape))
+    q.fail("a row-sparse value is added to one of its own type: {} and {}", x.str(), y.str());
+  if (x.row_sparse && y.row_sparse) return {Type::sparse(x.dtype, x.shape, x.rows + y.rows)};
+  return {Type(x.dtype, x.shape)};
+}
+
 // z = x + y: dx = dz, dy = dz
 void vjp(Vjp& v) {
   v.give(0, v.cotangent());
@@ -28,10 +37,12 @@ constexpr RewriteRule kRules[] = {rules::drop_neutral<-0.0, 0>, rules::drop_neut
 
 constinit const OpDef kAddOp{
     .name = "add",
-    .doc = "x + y, elementwise with NumPy broadcasting. Operands of one numeric dtype.",
+    .doc = "x + y, elementwise with NumPy broadcasting. Operands of one numeric dtype. Two row-sparse "
+           "values of one shape give a row-sparse value with the rows of both, a dense and a "
+           "row-sparse one a dense value.",
     .min_operands = 2,
     .max_operands = 2,
-    .result_type = infer::broadcast_numeric,
+    .result_type = result_type,
     .reference = binary_reference<[](auto x, auto y) { return x + y; }>,
     .vjp = vjp,
     .rules = kRules,

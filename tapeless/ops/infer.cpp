@@ -9,6 +9,11 @@ namespace {
 
 bool numeric(DType d) { return is_float(d) || is_integer(d); }
 
+// Ops that know row-sparse values look for them first; no other op takes one.
+void require_dense(const TypeQuery& q, int i) {
+  if (q.operand(i).row_sparse) q.fail("does not take {}: densify it", q.operand(i).str());
+}
+
 }  // namespace
 
 void require_same_dtype(const TypeQuery& q, int a, int b) {
@@ -17,6 +22,7 @@ void require_same_dtype(const TypeQuery& q, int a, int b) {
 }
 
 void require_float(const TypeQuery& q, int i) {
+  require_dense(q, i);
   if (!is_float(q.operand(i).dtype)) q.fail("expected floats, got {}", q.operand(i).str());
 }
 
@@ -25,6 +31,7 @@ void require_integer(const TypeQuery& q, int i) {
 }
 
 void require_numeric(const TypeQuery& q, int i) {
+  require_dense(q, i);
   if (!numeric(q.operand(i).dtype)) q.fail("expected numbers, got {}", q.operand(i).str());
 }
 
@@ -57,6 +64,7 @@ std::vector<Type> float_to_bool(const TypeQuery& q) {
 std::vector<Type> broadcast_numeric(const TypeQuery& q) {
   require_same_dtype(q, 0, 1);
   require_numeric(q, 0);
+  require_numeric(q, 1);
   return {Type(q.operand(0).dtype, broadcast(q, 0, 1))};
 }
 
