@@ -131,6 +131,7 @@ class Substitution {
   Expr expr(const Expr& e);
   Expr rebuild(const Expr& e);
   Expr load_of(const ExprNode& n);
+  Expr mask_of(const std::vector<Expr>& args, size_t at);
   Stmt store_of(const StmtNode& n);
   Stmt store_local_of(const StmtNode& n);
   Stmt let_of(const StmtNode& n);
@@ -199,17 +200,25 @@ Expr Substitution::rebuild(const Expr& e) {
 Expr Substitution::load_of(const ExprNode& n) {
   const Expr index = expr(n.args[0]);
   const bool varies = index->type.lanes > 1 && index->kind != ExprKind::kBroadcast;
+  const Expr mask = mask_of(n.args, 1);
   // A uniform load is safe under the mask of the tail (one lane is active), not under a condition.
-  if (!varies && !guarded_) return load(n.buffer, index);
-  return load(n.buffer, index, mask_);
+  if (!varies && !guarded_ && n.args.size() == 1) return load(n.buffer, index);
+  return load(n.buffer, index, mask);
+}
+
+// The mask at hand and that of the access itself (its argument `at`), where either is there.
+Expr Substitution::mask_of(const std::vector<Expr>& args, size_t at) {
+  if (args.size() <= at) return mask_;
+  const Expr own = expr(args[at]);
+  return mask_ ? mask_ & own : own;
 }
 
 Stmt Substitution::store_of(const StmtNode& n) {
   const Expr index = expr(n.args[0]), value = expr(n.args[1]);
   const bool varies = index->type.lanes > 1 && index->kind != ExprKind::kBroadcast;
-  if (varies) return store(n.buffer, index, value, mask_);
+  if (varies) return store(n.buffer, index, value, mask_of(n.args, 2));
   // One place: fine if all lanes store the same and at least one is active.
-  if (guarded_ || (value->type.lanes > 1 && value->kind != ExprKind::kBroadcast)) {
+  if (guarded_ || n.args.size() > 2 || (value->type.lanes > 1 && value->kind != ExprKind::kBroadcast)) {
     ok_ = false;
     return block({});
   }
