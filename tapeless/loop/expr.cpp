@@ -128,6 +128,30 @@ bool is_value(const Expr& e, int64_t v) {
   return c && *c == v;
 }
 
+// The factor c of x * c, or 1.
+int64_t constant_factor(const Expr& e) {
+  const bool product = e->kind == ExprKind::kPrim && e->op == Prim::kMul;
+  return product ? as_int(e->args[1]).value_or(1) : 1;
+}
+
+// (x * m + y) // c = x * (m / c) + y // c and (x * m + y) % c = y % c where c divides m: exact for
+// floor division, whatever the signs.
+Expr fold_division(Prim op, const Expr& a, const Expr& b) {
+  const auto c = as_int(b);
+  if (!c || *c < 2 || a->type.elem != Elem::kI64) return {};
+  const bool sum = a->kind == ExprKind::kPrim && a->op == Prim::kAdd;
+  const std::vector<Expr> terms = sum ? a->args : std::vector<Expr>{a};
+  for (size_t i = 0; i < terms.size(); ++i) {
+    const int64_t m = as_int(terms[i]).value_or(constant_factor(terms[i]));
+    if (m % *c != 0) continue;
+    const Expr rest = sum ? terms[1 - i] : i64(0);
+    if (op == Prim::kFloorMod) return rest % b;
+    const Expr whole = as_int(terms[i]) ? i64(m / *c) : terms[i]->args[0] * i64(m / *c);
+    return whole + rest / b;
+  }
+  return {};
+}
+
 // Identities of a scalar integer operation; null if none applies.
 Expr fold_identity(Prim op, const Expr& a, const Expr& b) {
   const Type t = a->type;
@@ -154,9 +178,9 @@ Expr fold_identity(Prim op, const Expr& a, const Expr& b) {
       }
       return {};
     case Prim::kFloorDiv:
-      return is_value(b, 1) ? a : Expr{};
+      return is_value(b, 1) ? a : fold_division(op, a, b);
     case Prim::kFloorMod:
-      return is_value(b, 1) ? int_constant(t, 0) : Expr{};
+      return is_value(b, 1) ? int_constant(t, 0) : fold_division(op, a, b);
     case Prim::kMin:
     case Prim::kMax:
       return a.get() == b.get() ? a : Expr{};
@@ -366,6 +390,49 @@ Expr reduce(Prim op, Expr vector) {
   TL_CHECK(std::has_single_bit(static_cast<unsigned>(lanes)), "reduce over {} lanes", lanes);
   const Type type = vector->type.with_lanes(1);
   return make({.kind = ExprKind::kReduce, .type = type, .op = op, .args = {std::move(vector)}});
+}
+
+Expr with_args(const Expr& e, std::vector<Expr> args) {
+  switch (e->kind) {
+    case ExprKind::kConst:
+    case ExprKind::kVar:
+      return e;
+    case ExprKind::kPrim:
+      return prim(e->op, std::move(args));
+    case ExprKind::kCast:
+      return cast(e->type.elem, args[0]);
+    case ExprKind::kBitcast:
+      return bitcast(e->type.elem, args[0]);
+    case ExprKind::kLoad:
+      return load(e->buffer, args[0], args.size() > 1 ? args[1] : Expr{});
+    case ExprKind::kRamp:
+      return ramp(args[0], args[1], e->type.lanes);
+    case ExprKind::kBroadcast:
+      return broadcast(args[0], e->type.lanes);
+    case ExprKind::kReduce:
+      return reduce(e->op, args[0]);
+    case ExprKind::kLoadLocal:
+      break;
+  }
+  return load_local(e->local, args[0]);
+}
+
+int64_t evaluate(const Expr& expr, std::span<const Expr> vars, std::span<const int64_t> values) {
+  if (const auto c = as_int(expr)) return *c;
+  if (expr->kind == ExprKind::kVar) {
+    for (size_t i = 0; i < vars.size(); ++i) {
+      if (vars[i].get() == expr.get()) return values[i];
+    }
+    TL_CHECK(false, "size {} is not bound", expr->name);
+  }
+  TL_CHECK(expr->kind == ExprKind::kPrim && expr->type.lanes == 1,
+           "not an expression of sizes alone");
+  const auto arg = [&](size_t i) { return evaluate(expr->args[i], vars, values); };
+  if (expr->op == Prim::kSelect) return arg(0) ? arg(1) : arg(2);
+  TL_CHECK(expr->args.size() == 2, "{} of sizes cannot be evaluated", prim_name(expr->op));
+  const auto result = fold_integers(expr->op, expr->args[0]->type.elem, arg(0), arg(1));
+  TL_CHECK(result, "{} of sizes cannot be evaluated", prim_name(expr->op));
+  return *result;
 }
 
 Expr operator+(Expr a, Expr b) { return prim(Prim::kAdd, {std::move(a), std::move(b)}); }

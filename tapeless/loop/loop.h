@@ -229,6 +229,9 @@ Expr ramp(Expr base, int lanes);               // stride 1: a load or store at i
 Expr broadcast(Expr scalar, int lanes);
 Expr reduce(Prim op, Expr vector);  // ((0 + n/2) ..) halves folded onto each other until one lane
 
+// The same node over other operands, folded anew.
+Expr with_args(const Expr& e, std::vector<Expr> args);
+
 Expr operator+(Expr a, Expr b);
 Expr operator-(Expr a, Expr b);
 Expr operator*(Expr a, Expr b);

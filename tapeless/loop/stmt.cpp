@@ -1,8 +1,7 @@
-// Statements: constructors, the Body helper, and evaluation of size expressions.
+// Statements: constructors, and the Body helper.
 #include <utility>
 
 #include "tapeless/loop/loop.h"
-#include "tapeless/support/check.h"
 
 namespace tapeless::loop {
 namespace {
@@ -148,25 +147,6 @@ Stmt Body::finish() {
   }
   items_.clear();
   return collapse();
-}
-
-int64_t evaluate(const Expr& expr, std::span<const Expr> vars, std::span<const int64_t> values) {
-  if (const auto c = as_int(expr)) return *c;
-  if (expr->kind == ExprKind::kVar) {
-    for (size_t i = 0; i < vars.size(); ++i) {
-      if (vars[i].get() == expr.get()) return values[i];
-    }
-    TL_CHECK(false, "size {} is not bound", expr->name);
-  }
-  TL_CHECK(expr->kind == ExprKind::kPrim && expr->type.lanes == 1,
-           "not an expression of sizes alone");
-  std::vector<Expr> args;
-  for (const Expr& a : expr->args) {
-    args.push_back(int_constant(a->type, evaluate(a, vars, values)));
-  }
-  const auto folded = as_int(prim(expr->op, std::move(args)));
-  TL_CHECK(folded, "{} of sizes cannot be evaluated", prim_name(expr->op));
-  return *folded;
 }
 
 }  // namespace tapeless::loop

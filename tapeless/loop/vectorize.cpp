@@ -137,6 +137,11 @@ class Substitution {
   Stmt let_of(const StmtNode& n);
   Stmt if_of(const StmtNode& n);
   Stmt under(const Expr& condition, const Stmt& s);
+  // A variable may be bound by several loops, one after the other.
+  void rebind(const Expr& var, Expr value) {
+    if (vars_.erase(var.get()) > 0) done_.clear();
+    vars_[var.get()] = std::move(value);
+  }
   Expr uniform(const Expr& e) {
     Expr value = expr(e);
     if (value->kind == ExprKind::kBroadcast) return value->args[0];
@@ -238,7 +243,7 @@ Stmt Substitution::let_of(const StmtNode& n) {
   const bool wide = value->kind == ExprKind::kBroadcast;
   const Expr scalar = wide ? value->args[0] : value;
   const Expr renamed = var(n.var->name, scalar->type);
-  vars_[n.var.get()] = wide ? broadcast(renamed, lanes_) : renamed;
+  rebind(n.var, wide ? broadcast(renamed, lanes_) : renamed);
   return let(renamed, scalar, stmt(n.body[0]));
 }
 
@@ -278,9 +283,9 @@ Stmt Substitution::stmt(const Stmt& s) {
     }
     case StmtKind::kFor: {
       const Expr inner = var(n.var->name);
-      vars_[n.var.get()] = inner;
       std::vector<Expr> bounds;
       for (const Expr& a : n.args) bounds.push_back(uniform(a));
+      rebind(n.var, inner);
       return for_loop(inner, bounds[0], bounds[1], bounds[2], stmt(n.body[0]), n.for_kind);
     }
     case StmtKind::kIf:

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tapeless/loop/print.h"
+#include "tapeless/loop/simplify.h"
 #include "tapeless/loop/vectorize.h"
 #include "tapeless/loop/verify.h"
 #include "tapeless/support/check.h"
@@ -25,6 +26,10 @@ TEST(LoopExpr, FoldsIndexArithmetic) {
   EXPECT_EQ(print(i64(-7) % 2), "1");
   EXPECT_EQ(print(ramp(i, 8) * 3 + 5), "ramp8(((i * 3) + 5), 3)");
   EXPECT_EQ(print(broadcast(i, 8) + broadcast(n, 8)), "x8((i + n))");
+  EXPECT_EQ(print((i * 12 + n) / 4), "((i * 3) + (n // 4))");
+  EXPECT_EQ(print((n + i * 12) % 4), "(n % 4)");
+  EXPECT_EQ(print((i * 8 + 5) / 8), "i");
+  EXPECT_EQ(print((i * 8 + 5) % 8), "5");
   EXPECT_EQ(print(select(boolean(true), i, n)), "i");
 }
 
@@ -40,6 +45,33 @@ TEST(LoopExpr, SharedNodesPrintOnce) {
   Expr power = x;
   for (int i = 0; i < 3; ++i) power = power * power;
   EXPECT_EQ(print(power), "($2=($1=($0=(2f * x) * $0) * $1) * $2)");
+}
+
+TEST(LoopSimplify, UsesLoopBounds) {
+  const Buffer x = buffer("x", Elem::kI64, Access::kReadWrite);
+  Body body;
+  body.loop("once", i64(2), i64(3), [&](Body& b, Expr once) { b.store(x, once, once * 2); });
+  body.loop("i", i64(0), i64(4), [&](Body& b, Expr i) {
+    b.loop("j", i64(0), n, [&](Body& c, Expr j) {
+      const Expr at = c.let("at", j * 8 + i);
+      c.when(i < 4, [&](Body& d) { d.store(x, at % 8, at / 8 + i / 4 + i % 4); });
+      c.when(j >= 0, [&](Body& d) { d.store(x, j, min(i, i64(3)) + max(j, i)); });
+      c.when(i > 3, [&](Body& d) { d.store(x, j, i); });
+      c.when(j < n, [&](Body& d) { d.store(x, j + (int64_t{1} << 40), (i + 5) / 8); });
+    });
+  });
+  EXPECT_EQ(print(simplify(body.finish())), R"(x[2] = 4
+for i in 0..4 {
+  for j in 0..n {
+    at: i64 = ((j * 8) + i)
+    x[(at % 8)] = ((at // 8) + i)
+    x[j] = (i + max(j, i))
+    if (j < n) {
+      x[(j + 1099511627776)] = ((i + 5) // 8)
+    }
+  }
+}
+)");
 }
 
 Kernel scale_kernel(const std::string& name, const std::string& buffer_name) {
