@@ -3,6 +3,7 @@
 
 #include "tapeless/autodiff/differentiate.h"
 #include "tapeless/autodiff/split.h"
+#include "tapeless/compiler/optimizer_passes.h"
 #include "tapeless/fuse/fuse.h"
 #include "tapeless/inline/inline_calls.h"
 #include "tapeless/ir/verify.h"
@@ -72,6 +73,9 @@ constexpr Pass kPasses[] = {
      [](const Module& m, const AttrMap& o) {
        return differentiate(m, {text(o, "function"), names(o, "wrt"), names(o, "of")});
      }},
+    {"instantiate", "An optimizer's update function for one weight.", kInstantiateOptions,
+     instantiate_pass},
+    {"attach", "Adds the step functions of a differentiated loss.", kAttachOptions, attach_pass},
     {"inline_calls",
      "Calls become the bodies of their callees.",
      {},

@@ -33,6 +33,8 @@ ALLOWED = {
     "ops": ["support", "tensor", "ir", "loop", "runtime"],
     "data": ["support", "tensor"],
     **{stage: [*VOCABULARY, "runtime"] for stage in STAGES},
+    # Optimizers are text: instantiating one is reading it.
+    "optim": [*VOCABULARY, "text"],
     "compiler": [*VOCABULARY, *STAGES, "runtime"],
     "nn": [*VOCABULARY, *STAGES, "runtime", "compiler"],
     "train": [*VOCABULARY, *STAGES, "runtime", "compiler", "nn", "data"],
