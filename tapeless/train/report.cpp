@@ -53,12 +53,17 @@ Points thinned(const Points& points, size_t most) {
   return out;
 }
 
-// An exponential mean over about a fiftieth of the points, started at their first value.
-Points smoothed(Points points) {
-  double keep = 1 - 1 / std::max(1.0, static_cast<double>(points.size()) / 50);
-  for (size_t i = 1; i < points.size(); ++i)
-    points[i].y = keep * points[i - 1].y + (1 - keep) * points[i].y;
-  return points;
+// Each point becomes the mean of those around it, about a thirtieth of all.
+Points smoothed(const Points& points) {
+  size_t reach = points.size() / 60;
+  Points out = points;
+  for (size_t i = 0; i < points.size(); ++i) {
+    size_t near = std::min({reach, i, points.size() - 1 - i});
+    out[i].y = 0;
+    for (size_t j = i - near; j <= i + near; ++j)
+      out[i].y += points[j].y / static_cast<double>(2 * near + 1);
+  }
+  return out;
 }
 
 std::vector<std::string> splits(const History& history) {
@@ -99,12 +104,14 @@ std::string plots(const History& history) {
   struct {
     const char* title;
     double StepEvent::* field;
-  } const more[] = {{"Learning rate", &StepEvent::lr},
-                    {"Gradient norm", &StepEvent::grad_norm},
-                    {"Items a second", &StepEvent::items_per_s}};
-  for (const auto& [title, field] : more) {
+    bool smooth;
+  } const more[] = {{"Learning rate", &StepEvent::lr, false},
+                    {"Gradient norm", &StepEvent::grad_norm, true},
+                    {"Items a second", &StepEvent::items_per_s, true}};
+  for (const auto& [title, field, smooth] : more) {
     Points points = thinned(of_steps(history, field), kMaxPoints);
-    if (!points.empty()) out += svg_plot({title, {{.name = title, .points = points}}});
+    if (!points.empty())
+      out += svg_plot({title, {{.name = title, .points = smooth ? smoothed(points) : points}}});
   }
   return out + "</div>\n";
 }

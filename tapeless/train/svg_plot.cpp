@@ -86,7 +86,7 @@ std::vector<double> round_ticks(double low, double high, int about) {
     if (factor * power >= rough) step = factor * power;
   std::vector<double> ticks;
   for (double n = std::ceil(low / step - 1e-9); n * step <= high + 1e-9 * step; ++n)
-    ticks.push_back(n * step);
+    ticks.push_back(n == 0 ? 0 : n * step);
   return ticks;
 }
 
