@@ -8,6 +8,7 @@
 #include "tapeless/inline/inline_calls.h"
 #include "tapeless/ir/verify.h"
 #include "tapeless/mode/specialize.h"
+#include "tapeless/precision/lower_precision.h"
 #include "tapeless/remat/remat.h"
 #include "tapeless/simplify/simplify.h"
 #include "tapeless/text/parser.h"
@@ -69,6 +70,10 @@ constexpr Pass kPasses[] = {
      [](const Module& m, const AttrMap& o) { return keep_reachable(m, names(o, "functions")); }},
     {"specialize", "Ops that differ by mode take their form; makes <f>.<mode>.", kSpecializeOptions,
      specialize_named},
+    {"lower_precision",
+     "Contractions over bf16 values with f32 accumulation.",
+     {},
+     [](const Module& m, const AttrMap&) { return lower_precision(m); }},
     {"differentiate", "Adds <f>.vjp.", kDifferentiateOptions,
      [](const Module& m, const AttrMap& o) {
        return differentiate(m, {text(o, "function"), names(o, "wrt"), names(o, "of")});

@@ -24,7 +24,7 @@ std::string region_name(const Function& f, const Group& group) {
     if (++listed > 4) break;
     name += (listed == 1 ? "." : "_") + std::string(op->name());
   }
-  return name;
+  return listed == 0 ? name + ".constant" : name;
 }
 
 class Splitter {
