@@ -90,9 +90,12 @@ std::vector<Value*> BodyParser::operands() {
   do {
     list.push_back(operand());
   } while (t_.accept(","));
+  // The first tensor that is no condition: `where %c, %x, 0.0`.
   const Value* typed = nullptr;
-  for (const Operand& o : list)
-    if (typed == nullptr) typed = o.value;
+  for (const Operand& o : list) {
+    bool better = typed == nullptr || typed->type.dtype == DType::kBool;
+    if (o.value != nullptr && better) typed = o.value;
+  }
   std::vector<Value*> values;
   for (const Operand& o : list) {
     if (o.value == nullptr && typed == nullptr)
