@@ -45,6 +45,16 @@ TEST_P(OpCases, PrintsAndParses) {
   }
 }
 
+bool row_sparse(const Module& module) {
+  for (const auto& f : module.functions) {
+    for (const auto& p : f->params)
+      if (p->type.row_sparse) return true;
+    for (const Value* v : f->results)
+      if (v->type.row_sparse) return true;
+  }
+  return false;
+}
+
 // An expansion computes what the reference says.
 TEST_P(OpCases, ExpandsToItsReference) {
   const OpDef& def = *GetParam();
@@ -52,6 +62,7 @@ TEST_P(OpCases, ExpandsToItsReference) {
   std::mt19937_64 generator(7);
   for (const OpCase& spec : def.cases) {
     Sample s = make_sample(def, spec, Precision::kF64);
+    if (row_sparse(s.module)) continue;
     Module expanded;
     expanded.functions.push_back(expand_ops(s.function(), s.module, [](const OpDef& d) {
       return d.lower == nullptr && d.expand != nullptr;
@@ -77,16 +88,6 @@ bool reduced_precision(const Function& f) {
     if (narrow(p.get())) return true;
   for (const Value* v : f.results)
     if (narrow(v)) return true;
-  return false;
-}
-
-bool row_sparse(const Module& module) {
-  for (const auto& f : module.functions) {
-    for (const auto& p : f->params)
-      if (p->type.row_sparse) return true;
-    for (const Value* v : f->results)
-      if (v->type.row_sparse) return true;
-  }
   return false;
 }
 
