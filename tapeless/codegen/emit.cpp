@@ -21,7 +21,7 @@ namespace {
 class KernelEmitter {
  public:
   KernelEmitter(llvm::Module& module, const Target& target)
-      : module_(module), target_(target), b_(module.getContext()), exprs_(b_, target.machine.fma) {}
+      : module_(module), target_(target), b_(module.getContext()), exprs_(b_, target.machine) {}
 
   void run(const loop::Kernel& kernel, const std::string& symbol);
 
@@ -32,7 +32,6 @@ class KernelEmitter {
   void for_loop(const StmtNode& n);
   void unrolled(const StmtNode& n);
   void if_then(const StmtNode& n);
-  void store(const StmtNode& n);
   void local(const StmtNode& n);
   // begin..end by step around `body(i)`; the scope of cached values is closed after it.
   template <class Fn>
@@ -131,7 +130,8 @@ void KernelEmitter::stmt(const Stmt& s) {
       exprs_.end_statement();
       return stmt(n.body[0]);
     case StmtKind::kStore:
-      return store(n);
+      exprs_.store(n);
+      return exprs_.end_statement();
     case StmtKind::kLocal:
       return local(n);
     case StmtKind::kStoreLocal: {
@@ -191,32 +191,6 @@ void KernelEmitter::if_then(const StmtNode& n) {
   arm(then_block, n.body[0]);
   if (else_block) arm(else_block, n.body[1]);
   b_.SetInsertPoint(done);
-}
-
-void KernelEmitter::store(const StmtNode& n) {
-  const Expr& index = n.args[0];
-  const loop::Elem elem = n.buffer->elem;
-  const llvm::Align align(static_cast<uint64_t>(elem_bytes(elem)));
-  Value* value = exprs_.to_memory(exprs_.emit(n.args[1]), elem);
-  Value* mask = n.args.size() > 2 ? exprs_.emit(n.args[2]) : nullptr;
-  const int lanes = index->type.lanes;
-  const bool contiguous =
-      index->kind == loop::ExprKind::kRamp && loop::as_int(index->args[1]).value_or(0) == 1;
-  if (lanes == 1) {
-    TL_CHECK(!mask, "masked store of a scalar");
-    b_.CreateAlignedStore(value, exprs_.address(*n.buffer, exprs_.emit(index)), align);
-  } else if (contiguous) {
-    Value* at = exprs_.address(*n.buffer, exprs_.emit(index->args[0]));
-    if (mask) {
-      b_.CreateMaskedStore(value, at, align, mask);
-    } else {
-      b_.CreateAlignedStore(value, at, align);
-    }
-  } else {
-    if (!mask) mask = b_.CreateVectorSplat(static_cast<unsigned>(lanes), b_.getTrue());
-    b_.CreateMaskedScatter(value, exprs_.addresses(*n.buffer, index), align, mask);
-  }
-  exprs_.end_statement();
 }
 
 void KernelEmitter::local(const StmtNode& n) {

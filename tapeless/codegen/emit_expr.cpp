@@ -26,10 +26,6 @@ llvm::Type* lanes_of(llvm::Type* scalar, int lanes) {
   return lanes == 1 ? scalar : llvm::FixedVectorType::get(scalar, static_cast<unsigned>(lanes));
 }
 
-bool is_unit_ramp(const Expr& e) {
-  return e->kind == ExprKind::kRamp && loop::as_int(e->args[1]).value_or(0) == 1;
-}
-
 }  // namespace
 
 llvm::Type* ExprEmitter::value_type(Type t) {
@@ -44,11 +40,6 @@ llvm::Type* ExprEmitter::value_type(Type t) {
 
 llvm::Type* ExprEmitter::memory_type(Type t) {
   return t.elem == Elem::kBool ? lanes_of(b_.getInt8Ty(), t.lanes) : value_type(t);
-}
-
-Value* ExprEmitter::to_memory(Value* value, Elem elem) {
-  if (elem != Elem::kBool) return value;
-  return b_.CreateZExt(value, value->getType()->getWithNewBitWidth(8));
 }
 
 Value* ExprEmitter::emit(const Expr& e) {
@@ -80,12 +71,14 @@ void ExprEmitter::end_statement() {
   }
   trail_.resize(kept);
   statement_ = kept;
+  quotients_.clear();
 }
 
 void ExprEmitter::close_scope(size_t mark) {
   for (size_t i = mark; i < trail_.size(); ++i) values_.erase(trail_[i]);
   trail_.resize(mark);
   statement_ = mark;
+  quotients_.clear();
 }
 
 Value* ExprEmitter::compute(const Expr& e) {
@@ -136,41 +129,6 @@ Value* ExprEmitter::constant(const ExprNode& n) {
     default:
       return llvm::ConstantInt::get(type, static_cast<uint64_t>(n.int_value), true);
   }
-}
-
-Value* ExprEmitter::address(const loop::BufferDecl& buffer, Value* index) {
-  return b_.CreateGEP(memory_type({buffer.elem}), bases_.at(&buffer), index);
-}
-
-Value* ExprEmitter::address(const loop::LocalDecl& local, Value* index) {
-  return b_.CreateGEP(value_type(local.type), bases_.at(&local), index);
-}
-
-Value* ExprEmitter::addresses(const loop::BufferDecl& buffer, const Expr& index) {
-  return b_.CreateGEP(memory_type({buffer.elem}), bases_.at(&buffer), emit(index));
-}
-
-Value* ExprEmitter::load(const ExprNode& n) {
-  const Expr& index = n.args[0];
-  Value* mask = n.args.size() > 1 ? emit(n.args[1]) : nullptr;
-  llvm::Type* type = memory_type(n.type);
-  const llvm::Align align(static_cast<uint64_t>(elem_bytes(n.type.elem)));
-  Value* value = nullptr;
-  if (n.type.lanes == 1) {
-    TL_CHECK(!mask, "masked load of a scalar");
-    value = b_.CreateAlignedLoad(type, address(*n.buffer, emit(index)), align);
-  } else if (is_unit_ramp(index)) {
-    Value* at = address(*n.buffer, emit(index->args[0]));
-    value = mask ? static_cast<Value*>(b_.CreateMaskedLoad(type, at, align, mask,
-                                                           llvm::Constant::getNullValue(type)))
-                 : b_.CreateAlignedLoad(type, at, align);
-  } else {
-    if (!mask) mask = splat(b_.getTrue(), n.type.lanes);
-    value = b_.CreateMaskedGather(type, addresses(*n.buffer, index), align, mask,
-                                  llvm::Constant::getNullValue(type));
-  }
-  if (n.type.elem != Elem::kBool) return value;
-  return b_.CreateICmpNE(value, llvm::Constant::getNullValue(type));
 }
 
 Value* ExprEmitter::prim(const Expr& e) {
@@ -302,41 +260,8 @@ Value* ExprEmitter::combine(Prim op, Elem elem, Value* a, Value* b) {
   return nullptr;
 }
 
-// Floor division and remainder. A divisor of zero gives zero, and nothing traps.
-Value* ExprEmitter::divide(const ExprNode& n, Value* a, Value* b) {
-  const bool quotient = n.op == Prim::kFloorDiv, sign = is_signed(n.type.elem);
-  llvm::Type* type = a->getType();
-  Value* zero = llvm::Constant::getNullValue(type);
-  const auto known = loop::as_int(n.args[1]);
-  const bool safe = known && *known > 0;
-  Value* one = llvm::ConstantInt::get(type, 1);
-  Value* by_zero = safe ? nullptr : b_.CreateICmpEQ(b, zero);
-  Value* divisor = safe ? b : b_.CreateSelect(by_zero, one, b);
-  Value* result = nullptr;
-  if (!sign) {
-    result = quotient ? b_.CreateUDiv(a, divisor) : b_.CreateURem(a, divisor);
-  } else if (safe && (*known & (*known - 1)) == 0) {
-    const auto shift = static_cast<uint64_t>(__builtin_ctzll(static_cast<uint64_t>(*known)));
-    return quotient ? b_.CreateAShr(a, shift)
-                    : b_.CreateAnd(a, llvm::ConstantInt::get(type, *known - 1));
-  } else {
-    // -1 is divided by as 1 and negated: the smallest integer / -1 would trap.
-    Value* minus = llvm::Constant::getAllOnesValue(type);
-    Value* by_minus = safe ? nullptr : b_.CreateICmpEQ(b, minus);
-    if (!safe) divisor = b_.CreateSelect(by_minus, one, divisor);
-    Value* q = b_.CreateSDiv(a, divisor);
-    Value* r = b_.CreateSub(a, b_.CreateMul(q, divisor));
-    Value* down =
-        b_.CreateAnd(b_.CreateICmpNE(r, zero), b_.CreateICmpSLT(b_.CreateXor(r, divisor), zero));
-    result = quotient ? b_.CreateSub(q, b_.CreateZExt(down, type))
-                      : b_.CreateAdd(r, b_.CreateSelect(down, divisor, zero));
-    if (!safe && quotient) result = b_.CreateSelect(by_minus, b_.CreateNeg(a), result);
-  }
-  return safe ? result : b_.CreateSelect(by_zero, zero, result);
-}
-
 Value* ExprEmitter::math(const Expr& e) {
-  const Expr expansion = loop::expand_math(e, fma_);
+  const Expr expansion = loop::expand_math(e, machine_.fma);
   if (!expansion) return library_call(*e);
   expansions_.push_back(expansion);
   return emit(expansion);

@@ -2,10 +2,12 @@
 
 #include <llvm/IR/IRBuilder.h>
 
+#include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "tapeless/loop/loop.h"
+#include "tapeless/loop/machine.h"
 
 namespace tapeless::codegen {
 
@@ -14,7 +16,8 @@ namespace tapeless::codegen {
 // read memory for one statement.
 class ExprEmitter {
  public:
-  ExprEmitter(llvm::IRBuilder<>& builder, bool fma) : b_(builder), fma_(fma) {}
+  ExprEmitter(llvm::IRBuilder<>& builder, const loop::Machine& machine)
+      : b_(builder), machine_(machine) {}
 
   llvm::Value* emit(const loop::Expr& e);
   void bind(const loop::Expr& var, llvm::Value* value) { vars_[var.get()] = value; }
@@ -28,12 +31,10 @@ class ExprEmitter {
   // Value type, and the type in memory (bool: a byte).
   llvm::Type* value_type(loop::Type t);
   llvm::Type* memory_type(loop::Type t);
+  void store(const loop::StmtNode& n);
   // Address of element `index` (scalar) of a buffer or local.
   llvm::Value* address(const loop::BufferDecl& buffer, llvm::Value* index);
   llvm::Value* address(const loop::LocalDecl& local, llvm::Value* index);
-  // One address a lane.
-  llvm::Value* addresses(const loop::BufferDecl& buffer, const loop::Expr& index);
-  llvm::Value* to_memory(llvm::Value* value, loop::Elem elem);
 
  private:
   struct Entry {
@@ -41,14 +42,35 @@ class ExprEmitter {
     bool pure;
   };
 
+  // Where a vector is read or written: `at` is the first element's address or one address a lane,
+  // which then may lie in memory at `slot` too.
+  struct Place {
+    bool contiguous;
+    llvm::Type* scalar;
+    llvm::Value* at = nullptr;
+    llvm::Value* slot = nullptr;
+  };
+
   llvm::Value* compute(const loop::Expr& e);
   llvm::Value* constant(const loop::ExprNode& n);
   llvm::Value* load(const loop::ExprNode& n);
+  llvm::Value* load_vector(const loop::BufferDecl& buffer, const loop::Expr& index,
+                           llvm::Value* mask, llvm::Type* type);
+  Place place_of(const loop::BufferDecl& buffer, const loop::Expr& index, bool in_memory);
+  llvm::Value* lane_address(const Place& place, llvm::Value* lane);
+  bool has_masked(loop::Elem elem, bool contiguous) const;
+  llvm::Value* entry_slot(llvm::Type* type);  // stack memory
+  template <class Fn>
+  void for_active_lanes(llvm::Value* mask, Fn fn);
+  llvm::Value* to_memory(llvm::Value* value, loop::Elem elem);
   llvm::Value* prim(const loop::Expr& e);
   llvm::Value* float_prim(const loop::ExprNode& n, llvm::ArrayRef<llvm::Value*> a);
   llvm::Value* integer_prim(const loop::ExprNode& n, llvm::ArrayRef<llvm::Value*> a);
   llvm::Value* compare(const loop::ExprNode& n, llvm::Value* a, llvm::Value* b);
   llvm::Value* divide(const loop::ExprNode& n, llvm::Value* a, llvm::Value* b);
+  llvm::Value* quotient_of(const loop::ExprNode& n, llvm::Value* a, llvm::Value* b);
+  llvm::Value* quotient_by_division(const loop::ExprNode& n, llvm::Value* a, llvm::Value* b);
+  llvm::Value* quotient_by_floats(llvm::Value* a, llvm::Value* c, int lanes);
   llvm::Value* math(const loop::Expr& e);
   llvm::Value* library_call(const loop::ExprNode& n);
   llvm::Value* cast(const loop::ExprNode& n);
@@ -62,10 +84,12 @@ class ExprEmitter {
   }
 
   llvm::IRBuilder<>& b_;
-  bool fma_;
+  const loop::Machine& machine_;
   std::unordered_map<const loop::ExprNode*, Entry> values_;
   std::vector<const loop::ExprNode*> trail_;  // nodes of values_ in the order they were emitted
   size_t statement_ = 0;                      // where the statement at hand starts in trail_
+  // Quotients of the statement at hand, by dividend and divisor: remainders share them.
+  std::map<std::pair<const loop::ExprNode*, const loop::ExprNode*>, llvm::Value*> quotients_;
   std::unordered_map<const loop::ExprNode*, llvm::Value*> vars_;
   std::unordered_map<const void*, llvm::Value*> bases_;
   std::vector<loop::Expr> expansions_;  // keeps the nodes that values_ points to alive

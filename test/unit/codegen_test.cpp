@@ -89,7 +89,8 @@ const float kInf = std::numeric_limits<float>::infinity();
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 const std::vector<float> kFloats = {0.0F,  1.5F, -2.5F, 3.7F, kInf,
                                     -kInf, kNan, -0.5F, 3e9F, 127.0F};
-const std::vector<int64_t> kInts = {0, 1, -1, 7, -7, 100, -100, INT64_MAX, INT64_MIN};
+const std::vector<int64_t> kInts = {
+    0, 1, -1, 7, -7, 100, -100, INT64_MAX, INT64_MIN, INT64_MAX - 5, 1LL << 53, -(1LL << 52) - 1};
 
 TEST(Codegen, FloatArithmetic) {
   expect_map<float, float>(
@@ -136,6 +137,43 @@ TEST(Codegen, IntegersFloorAndNeverTrap) {
       [](Expr x) { return prim(Prim::kMulHi, {x, loop::u32(0xD2511F53)}) + x / 7; },
       [](uint32_t x) { return static_cast<uint32_t>((uint64_t{x} * 0xD2511F53U) >> 32) + x / 7; },
       {0, 1, 77, 0xffffffff, 0x80000000});
+}
+
+__extension__ using Wide = __int128;
+
+// x // c and x % c for a c that is known only at run time.
+TEST(Codegen, DivisionByARunTimeSize) {
+  const Expr n = loop::var("n"), c = loop::var("c"), i = loop::var("i");
+  const Buffer x = loop::buffer("x", Elem::kI64, Access::kRead);
+  const Buffer y = loop::buffer("y", Elem::kI64, Access::kWrite);
+  const Expr v = load(x, i);
+  const Stmt both = loop::block({store(y, i * 2, v / c), store(y, i * 2 + 1, v % c + v / c)});
+  const Kernel kernel = {.name = "divide",
+                         .buffers = {x, y},
+                         .sizes = {n, c},
+                         .body = vectorize(for_loop(i, loop::i64(0), n, loop::i64(1), both), 16)};
+  std::vector<int64_t> in = kInts;
+  std::mt19937_64 random(2);
+  for (int k = 0; k < 2000; ++k) in.push_back(static_cast<int64_t>(random()) >> (random() % 64));
+  for (const Target& target : targets()) {
+    const CompiledKernels code = compile_kernels({&kernel, 1}, target, nullptr);
+    for (const int64_t divisor :
+         {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{7}, int64_t{1000003}, (int64_t{1} << 51) + 1,
+          int64_t{1} << 53, INT64_MAX, int64_t{0}, int64_t{-1}, int64_t{-5}}) {
+      std::vector<int64_t> out(2 * in.size());
+      void* buffers[] = {in.data(), out.data()};
+      const int64_t sizes[] = {static_cast<int64_t>(in.size()), divisor};
+      code.function(0)(buffers, sizes, nullptr, 0, 1);
+      for (size_t k = 0; k < in.size(); ++k) {
+        const Wide a = in[k];
+        Wide q = divisor == 0 ? 0 : a / divisor;
+        if (divisor != 0 && a % divisor != 0 && (a < 0) != (divisor < 0)) --q;
+        const auto r = static_cast<int64_t>(divisor == 0 ? 0 : a - q * divisor);
+        ASSERT_EQ(out[2 * k], static_cast<int64_t>(q)) << in[k] << " / " << divisor;
+        ASSERT_EQ(out[2 * k + 1], static_cast<int64_t>(r + q)) << in[k] << " % " << divisor;
+      }
+    }
+  }
 }
 
 TEST(Codegen, Casts) {
