@@ -83,7 +83,8 @@ void throw_compile_error(Loc loc, std::string message) {
 
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
   std::string best;
-  size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;
+  // Short words must keep at least a letter.
+  size_t best_distance = std::min(std::max<size_t>(2, word.size() / 3) + 1, word.size());
   for (const std::string& candidate : candidates) {
     size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {

@@ -22,7 +22,8 @@ std::optional<Role> parse_role(const Token& token) {
 
 class ModuleParser {
  public:
-  explicit ModuleParser(std::shared_ptr<const SourceText> source) : t_(std::move(source)) {}
+  ModuleParser(std::shared_ptr<const SourceText> source, size_t begin, size_t end)
+      : t_(std::move(source), begin, end) {}
 
   Module run() {
     stage();
@@ -268,8 +269,8 @@ class ModuleParser {
 
 }  // namespace
 
-Module parse(std::shared_ptr<const SourceText> source) {
-  return ModuleParser(std::move(source)).run();
+Module parse(std::shared_ptr<const SourceText> source, size_t begin, size_t end) {
+  return ModuleParser(std::move(source), begin, end).run();
 }
 
 std::shared_ptr<const SourceText> read_source(const std::string& path) {

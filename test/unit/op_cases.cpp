@@ -55,6 +55,7 @@ std::vector<int> written_operands(const Function& sample) {
 
 Sample make_sample(const OpDef& def, const OpCase& spec, Precision precision) {
   Sample sample{&def, &spec, {}};
+  sample.module.stage = def.legal_from;
   Function& f = *sample.module.add("sample");
   Tokens tokens(text(def, spec.operands));
   f.loc = tokens.loc();

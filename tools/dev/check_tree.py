@@ -91,7 +91,7 @@ def function_findings(file, lines):
                 yield "function-length", f"{file} {name[1]}", text
             opened = None
         elif re.match(r"(?!namespace\b|extern \")[A-Za-z_~:\[]", line):
-            opened = None if line.endswith(";") else number if opened is None else opened
+            opened = None if line.endswith((";", "}")) else number if opened is None else opened
 
 
 def size_findings(file, lines):
