@@ -83,10 +83,12 @@ std::optional<int64_t> fold_integers(Prim op, Elem elem, int64_t a, int64_t b) {
     case Prim::kMul:
       return wrap(elem, static_cast<int64_t>(ua * ub));
     case Prim::kFloorDiv:
-      if (b <= 0 || (elem == Elem::kU64 && a < 0)) return std::nullopt;
+      if (b == 0) return 0;  // as compiled code does
+      if (b < 0 || (elem == Elem::kU64 && a < 0)) return std::nullopt;
       return floor_div(a, b);
     case Prim::kFloorMod:
-      if (b <= 0 || (elem == Elem::kU64 && a < 0)) return std::nullopt;
+      if (b == 0) return 0;
+      if (b < 0 || (elem == Elem::kU64 && a < 0)) return std::nullopt;
       return a - floor_div(a, b) * b;
     case Prim::kMin:
       return less(elem, a, b) ? a : b;
