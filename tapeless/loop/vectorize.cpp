@@ -223,7 +223,8 @@ Stmt Substitution::store_of(const StmtNode& n) {
   const bool varies = index->type.lanes > 1 && index->kind != ExprKind::kBroadcast;
   if (varies) return store(n.buffer, index, value, mask_of(n.args, 2));
   // One place: fine if all lanes store the same and at least one is active.
-  if (guarded_ || n.args.size() > 2 || (value->type.lanes > 1 && value->kind != ExprKind::kBroadcast)) {
+  if (guarded_ || n.args.size() > 2 ||
+      (value->type.lanes > 1 && value->kind != ExprKind::kBroadcast)) {
     ok_ = false;
     return block({});
   }
