@@ -22,6 +22,7 @@ namespace tapeless::optim {
 namespace {
 
 constexpr int64_t kMaxRepeats = 1000;
+constexpr int kMaxStatements = 100'000;
 
 Value* add_hyper(Function& f, const std::string& name) {
   return f.add_param(name, Type(DType::kF64, {}), Role::kHyper);
@@ -109,8 +110,11 @@ class Instantiation {
 
   // True where the block returned.
   bool block(const std::vector<Stmt>& statements) {
-    for (const Stmt& s : statements)
+    for (const Stmt& s : statements) {
+      if (++statements_ > kMaxStatements)
+        compile_error(s.loc, "the update runs more than {} statements", kMaxStatements);
       if (statement(s)) return true;
+    }
     return false;
   }
 
@@ -211,6 +215,7 @@ class Instantiation {
   Names names_;
   Elaborator e_;
   Instance out_;
+  int statements_ = 0;
 };
 
 std::vector<std::string> setting_names(const OptimizerDef& def) {

@@ -2,7 +2,9 @@
 // number.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "tapeless/autodiff/differentiate.h"
@@ -507,6 +509,39 @@ TEST(Step, MistakesInOptions) {
   EXPECT_NE(message(o).find("pattern `conv*` matches no parameter"), std::string::npos);
   o = with("adam", {{"lr", std::string("fast")}});
   EXPECT_NE(message(o).find("`lr` of @adam must be a number"), std::string::npos);
+}
+
+TEST(Optimizers, DeepNestingIsRefused) {
+  for (const char* piece : {"(", "-", "2^", "not ", "tanh("}) {
+    std::string deep;
+    for (int i = 0; i < 100000; ++i) deep += piece;
+    Module m = parse_text("optimizer @deep(lr = 1) { update(%w, %g) { %w = " + deep + "1 } }");
+    std::string message = message_of([&] { parse_optimizer(m.optimizers[0]); });
+    EXPECT_NE(message.find("this is nested too deeply"), std::string::npos) << piece;
+  }
+}
+
+// Built-in texts cut and changed at random: a CompileError or an optimizer, never a crash.
+TEST(Optimizers, DamagedTexts) {
+  uint32_t seed = 1;
+  auto random = [&](size_t n) { return (seed = seed * 1664525u + 1013904223u) / 65536u % n; };
+  for (const std::string& name : builtin_optimizers()) {
+    OptimizerDef whole = find_optimizer(name, nullptr, {});
+    for (int i = 0; i < 200; ++i) {
+      std::string text = whole.loc.source->text;
+      for (int edit = 0; edit < 3; ++edit) {
+        size_t at = random(text.size()), other = random(text.size());
+        text.replace(at, random(12), text.substr(other, random(12)));
+      }
+      try {
+        Module m = parse_text(text);
+        Shape shape = {4, 3};
+        for (const OptimizerText& o : m.optimizers)
+          instantiate(parse_optimizer(o), Type(DType::kF32, shape), "w", {});
+      } catch (const CompileError&) {
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 namespace tapeless::optim {
 namespace {
 
@@ -41,13 +43,33 @@ TEST(Schedule, LinearCosinePolynomialReachTheirEnd) {
   EXPECT_DOUBLE_EQ(square.factor(50), 0.25);
 }
 
+std::string message_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const CompileError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 TEST(Schedule, Mistakes) {
-  EXPECT_THROW(schedule_kind("cosin", {}), CompileError);
-  EXPECT_EQ(schedule_kind("cosine", {}), Schedule::Kind::kCosine);
-  EXPECT_THROW(check_schedule({.kind = Schedule::Kind::kLinear, .warmup = 5, .total = 5}, {}),
-               CompileError);
-  EXPECT_THROW(check_schedule({.kind = Schedule::Kind::kStep}, {}), CompileError);
-  EXPECT_THROW(check_schedule({.warmup = -1}, {}), CompileError);
+  using Kind = Schedule::Kind;
+  auto expect = [](const Schedule& schedule, const char* part) {
+    std::string message = message_of([&] { check_schedule(schedule, {}); });
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  expect({.kind = Kind::kLinear, .warmup = 5, .total = 5},
+         "a schedule over 5 steps ends within its warm-up of 5");
+  expect({.kind = Kind::kStep}, "a step schedule needs `every` or `milestones`");
+  expect({.kind = Kind::kStep, .gamma = 0, .every = 1}, "gamma must be above 0, got 0");
+  expect({.kind = Kind::kPolynomial, .total = 9, .power = 0}, "the power must be above 0, got 0");
+  expect({.kind = Kind::kCosine, .total = 9, .final_fraction = -1},
+         "the final fraction must not be negative, got -1");
+  expect({.warmup = -1}, "a warm-up of -1 steps");
+  EXPECT_EQ(schedule_kind("cosine", {}), Kind::kCosine);
+  EXPECT_NE(
+      message_of([] { schedule_kind("cosin", {}); }).find("no schedule `cosin`, did you mean"),
+      std::string::npos);
 }
 
 }  // namespace
