@@ -29,7 +29,6 @@ constinit const OpDef kBarrierOp{
         "the same value is at hand. Recomputation puts it in front of what it repeats.",
     .min_operands = 1,
     .max_operands = 1,
-    .legal_from = Stage::kDifferentiated,
     .result_type = result_type,
     .reference = reference,
     .vjp = vjp,
