@@ -11,18 +11,22 @@
 namespace tapeless::reduce {
 
 inline constexpr AttrDef kAttrs[] = {
-    {.name = "axes", .kind = AttrKind::kInts, .optional = true, .doc = "reduced axes; all if absent"},
+    {.name = "axes",
+     .kind = AttrKind::kInts,
+     .optional = true,
+     .doc = "reduced axes; all if absent"},
     {.name = "keepdims", .kind = AttrKind::kBool, .fallback = false, .doc = "keep them as size 1"}};
 
-inline constexpr OpCase kCases[] = {{.operands = "f32[3, 4]"},
-                                    {.operands = "f32[3, 4]", .attrs = "axes = [1]"},
-                                    {.operands = "f32[3, 4]", .attrs = "axes = [0], keepdims = true"},
-                                    {.operands = "f32[2, 17, 3]", .attrs = "axes = [-2]"},
-                                    {.operands = "f32[4097]"},
-                                    {.operands = "f32[2, 3, 5, 7]", .attrs = "axes = [0, 2, 3]"},
-                                    {.operands = "f32[1]"},
-                                    {.operands = "f32[300, 33]", .attrs = "axes = [0]"},
-                                    {.operands = "f64[5, 6]", .attrs = "axes = [0]"}};
+inline constexpr OpCase kCases[] = {
+    {.operands = "f32[3, 4]"},
+    {.operands = "f32[3, 4]", .attrs = "axes = [1]"},
+    {.operands = "f32[3, 4]", .attrs = "axes = [0], keepdims = true"},
+    {.operands = "f32[2, 17, 3]", .attrs = "axes = [-2]"},
+    {.operands = "f32[4097]"},
+    {.operands = "f32[2, 3, 5, 7]", .attrs = "axes = [0, 2, 3]"},
+    {.operands = "f32[1]"},
+    {.operands = "f32[300, 33]", .attrs = "axes = [0]"},
+    {.operands = "f64[5, 6]", .attrs = "axes = [0]"}};
 
 /// The reduced axes of an op over its first operand.
 inline Ints axes(const Op& op) { return infer::reduced_axes(op.attrs, op.operand_type(0).rank()); }
