@@ -107,6 +107,8 @@ class LossBody {
       if (vjp_.result(i) == cotangent && map_.find(cotangent) == nullptr)
         map_.set(cotangent, make_seed());
       Value* value = result(i);
+      // Updates read dense gradients.
+      if (name.starts_with("grad.") && value->type.row_sparse) value = b_.make(kDensifyOp, {value});
       if (name.starts_with("grad."))
         parts_.gradients[name.substr(5)] = value;
       else if (is_state(name))

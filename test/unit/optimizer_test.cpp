@@ -298,6 +298,31 @@ TEST(Conformance, Case7NegativeLimitsAreRefused) {
   EXPECT_THROW(Session(linear_loss("f32[2]"), o), CompileError);
 }
 
+// The dense update of a table whose gradient comes by rows; duplicates are summed first.
+TEST(Conformance, Case5EmbeddingRows) {
+  Session s(R"(func @loss(%ids: i64[3] input, %c: f32[3, 2] input, %table: f32[4, 2] param)
+      -> (f32[], f32[]) {
+    %rows = gather %table, %ids
+    %p = mul %rows, %c
+    %s = sum %p
+    %one = constant {value = f32 1.0}
+    return %s, %one
+  })",
+            with("adam", {{"lr", 0.1}}));
+  s.set("table", {4, 2}, std::vector<double>(8, 1));
+  s.init();
+  s.set("ids", {3}, {2, 1, 2}, DType::kI64);
+  s.set("c", {3, 2}, {0.25, 0.25, 0.5, 0.5, 0.75, 0.75});
+  double expected[] = {0.9, 0.832994, 0.781199};
+  for (int t = 1; t <= 3; ++t) {
+    s.hyper("step", t);
+    s.run("train_step");
+    EXPECT_NEAR(s.values["table"].get(4), expected[t - 1], 1e-6);
+    EXPECT_EQ(s.values["table"].get(0), 1);
+    s.set("c", {3, 2}, std::vector<double>(6, 0));
+  }
+}
+
 constexpr const char* kTokens = R"(
 func @loss(%x: f32[T<=64] input, %w: f32[] param) -> (f32[], f32[]) {
   %p = mul %x, %w
