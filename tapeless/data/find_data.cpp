@@ -17,7 +17,7 @@ constexpr const char* kDebianDatasets = "/usr/share/datasets";
 std::string existing(const std::string& folder, const std::string& file) {
   std::error_code error;
   for (const char* suffix : {"", ".gz"}) {
-    std::string path = folder + "/" + file + suffix;
+    std::string path = fmt::format("{}/{}{}", folder, file, suffix);
     if (std::filesystem::is_regular_file(path, error)) return path;
   }
   return {};
@@ -34,7 +34,7 @@ std::vector<std::string> data_folders(const std::string& dir, const std::string&
   std::vector<std::string> folders;
   for (const std::string& root : roots) {
     if (root != kDebianDatasets || name.empty()) folders.push_back(root);
-    if (!name.empty()) folders.push_back(root + "/" + name);
+    if (!name.empty()) folders.push_back(fmt::format("{}/{}", root, name));
   }
   return folders;
 }

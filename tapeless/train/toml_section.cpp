@@ -38,7 +38,7 @@ void merge(toml::table& to, toml::table&& from) {
     if (node.is_table() && old != nullptr && old->is_table())
       merge(*old->as_table(), std::move(*node.as_table()));
     else
-      node.visit([&, &key = key](auto&& n) { to.insert_or_assign(key, std::move(n)); });
+      node.visit([&, &key = key](auto& n) { to.insert_or_assign(key, std::move(n)); });
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <random>
 
 #include "tapeless/support/diagnostics.h"
@@ -119,7 +120,7 @@ TEST_F(CheckpointTest, DamagedRunsNeverCrash) {
   for (int round = 0; round < 200; ++round) {
     std::string bad = good;
     for (int i = 0; i <= round % 3; ++i) bad[random() % bad.size()] = static_cast<char>(random());
-    write_file(last_ + "/run.json", bad);
+    std::ofstream(last_ + "/run.json") << bad;
     try {
       load_checkpoint(last_);
     } catch (const DataError&) {
