@@ -19,7 +19,7 @@ class RecipeReader {
       : source_(source), document_(source, overrides), changed_(!overrides.empty()) {
     recipe_.path = source->name;
     recipe_.name = std::filesystem::path(source->name).stem().string();
-    recipe_.locs.emplace("", Loc{source, 0, 0, ""});
+    recipe_.locs[""] = Loc{source, 0, 0, ""};
   }
 
   Recipe read() {

@@ -114,7 +114,7 @@ struct Recipe {
 
   /// Where `section.key` was set, for errors found later; else the section, else the file.
   Loc at(std::string_view key) const;
-  std::map<std::string, Loc, std::less<>> locs;
+  std::map<std::string, Loc, std::less<>> locs = {{"", Loc{}}};
 };
 
 /// Reads a recipe; `overrides` are KEY=VALUE with dotted keys. A CompileError carries every

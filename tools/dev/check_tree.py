@@ -31,13 +31,13 @@ ALLOWED = {
     "ir": ["support", "tensor"],
     "loop": ["support", "tensor", "ir"],
     "ops": ["support", "tensor", "ir", "loop", "runtime"],
-    "data": ["support", "tensor"],
+    "data": ["support", "tensor", "import"],
     **{stage: [*VOCABULARY, "runtime"] for stage in STAGES},
     # Optimizers are text: instantiating one is reading it.
     "optim": [*VOCABULARY, "text"],
     "compiler": [*VOCABULARY, *STAGES, "runtime"],
     "nn": [*VOCABULARY, *STAGES, "runtime", "compiler"],
-    "train": [*VOCABULARY, *STAGES, "runtime", "compiler", "nn", "data"],
+    "train": [*VOCABULARY, *STAGES, "runtime", "import", "compiler", "nn", "data"],
 }
 
 

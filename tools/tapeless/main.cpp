@@ -15,9 +15,14 @@ int run(int argc, char** argv) {
       "Tapeless: a training compiler. Models are differentiated at compile time and run "
       "as native code.");
   app.require_subcommand(1);
+  tapeless::add_train(app);
+  tapeless::add_eval(app);
+  tapeless::add_predict(app);
+  tapeless::add_bench(app);
   tapeless::add_opt(app);
   tapeless::add_run(app);
   tapeless::add_ops(app);
+  tapeless::add_doctor(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+
+#include "tapeless/optim/step_plan.h"
+
+namespace tapeless {
+
+/// The source functions that a training program is made of; empty ones are left out.
+struct TrainingSource {
+  std::string loss;     // (inputs, variables) -> (sum, weight, metrics...)
+  std::string predict;  // (input, variables) -> y
+  std::string init;     // (key) -> (name of the variable: its first value, ...)
+};
+
+struct TrainingModule {
+  Module module;
+  optim::StepPlan plan;
+  /// Those of the entry points below that there are.
+  std::vector<std::string> entries;
+};
+
+/// Everything that one executable of a training run holds, over the same parameters and states:
+///   init, init_optimizer            first values
+///   train_step | grad_step, update | accumulate, update_accumulated
+///                                   as `options` asks for (optim/attach.h)
+///   eval_step                       the loss in infer mode: (sum, weight, metrics...)
+///   infer                           the prediction in infer mode
+/// `options.loss` is set here. Steps: specialize, differentiate by the trainable parameters,
+/// attach.
+TrainingModule build_training_module(const Module& source, const TrainingSource& names,
+                                     optim::StepOptions options);
+
+}  // namespace tapeless
