@@ -18,8 +18,10 @@ void expand_op(Builder& b, const Op& op, ValueMap& map) {
   TL_CHECK(values.size() == op.results.size(), "[{}] expansion", op.name());
   for (size_t i = 0; i < values.size(); ++i) {
     const Value& result = *op.results[i];
-    TL_CHECK(values[i]->type == result.type, "[{}] expands to {} instead of {}", op.name(),
-             values[i]->type.str(), result.type.str());
+    // Rows expand to the matrix that they stand for.
+    const Type& type = values[i]->type;
+    TL_CHECK(type.dtype == result.type.dtype && type.shape == result.type.shape,
+             "[{}] expands to {} instead of {}", op.name(), type.str(), result.type.str());
     if (values[i]->name.empty()) values[i]->name = result.name;
     map.set(&result, values[i]);
   }
