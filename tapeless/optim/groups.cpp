@@ -64,15 +64,24 @@ void check_limit(const char* what, const std::optional<double>& limit, const Loc
 
 }  // namespace
 
+// On a mismatch the last `*` takes one letter more.
 bool matches(std::string_view pattern, std::string_view name) {
-  if (pattern.empty()) return name.empty();
-  if (pattern[0] == '*') {
-    for (size_t skip = 0; skip <= name.size(); ++skip)
-      if (matches(pattern.substr(1), name.substr(skip))) return true;
-    return false;
+  size_t p = 0, n = 0, star = std::string_view::npos, taken = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      taken = n;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
+      ++p;
+      ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++taken;
+    } else {
+      return false;
+    }
   }
-  if (name.empty() || (pattern[0] != '?' && pattern[0] != name[0])) return false;
-  return matches(pattern.substr(1), name.substr(1));
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
 Choices::Choices(const Module& module, const Function& loss, const StepOptions& options) {

@@ -13,6 +13,7 @@
 #include "tapeless/ir/verify.h"
 #include "tapeless/mode/specialize.h"
 #include "tapeless/optim/attach.h"
+#include "tapeless/optim/groups.h"
 #include "tapeless/optim/parse_optimizer.h"
 #include "tapeless/text/parse.h"
 
@@ -450,6 +451,35 @@ TEST(Conformance, Case11InlineAndSeparateGiveTheSameBits) {
       EXPECT_GT(std::fabs(one.values["w"].get(0) - 1), 1e-5) << name;
     }
   }
+}
+
+TEST(Conformance, Case9TiedWeightsAreOneParameter) {
+  Session s(R"(func @loss(%ids: i64[2] input, %x: f32[2, 2] input, %e: f32[3, 2] param)
+      -> (f32[], f32[]) {
+    %rows = gather %e, %ids
+    %head = matmul %x, %e {transpose_b = true}
+    %a = sum %rows
+    %b = sum %head
+    %s = add %a, %b
+    %one = constant {value = f32 1.0}
+    return %s, %one
+  })",
+            with("sgd", {{"lr", 1.0}, {"momentum", 0.9}}));
+  EXPECT_EQ(s.plan.states.size(), 1u);
+  s.set("e", {3, 2}, std::vector<double>(6, 0));
+  s.set("ids", {2}, {1, 1}, DType::kI64);
+  s.set("x", {2, 2}, {1, 2, 3, 4});
+  s.init();
+  s.run("train_step");
+  EXPECT_EQ(elements(s.values["e"]), (std::vector<double>{-4, -6, -6, -8, -4, -6}));
+}
+
+TEST(Step, Patterns) {
+  for (const char* pattern : {"conv1.weight", "*", "*weight", "conv?.*", "c*1*t", "conv1.weight**"})
+    EXPECT_TRUE(matches(pattern, "conv1.weight")) << pattern;
+  for (const char* pattern : {"", "conv", "weight", "*bias", "conv??.*", "conv1.weight?"})
+    EXPECT_FALSE(matches(pattern, "conv1.weight")) << pattern;
+  EXPECT_TRUE(matches("**", ""));
 }
 
 // As the interpreter says, but for the order of sums and the last bits of functions.
