@@ -17,14 +17,16 @@ using namespace std::chrono_literals;
 constexpr auto kRedraw = 100ms;
 constexpr auto kLine = 10s;
 constexpr double kMemorySeconds = 3;
-constexpr int kBarWidth = 24;
+constexpr int kBarWidth = 24, kBarMinimum = 6;
 
-std::string bar(double share) {
-  int full = static_cast<int>(std::clamp(share, 0.0, 1.0) * kBarWidth);
+// Nothing where there is too little room.
+std::string bar(double share, int width) {
+  if (width < kBarMinimum) return "";
+  int full = static_cast<int>(std::clamp(share, 0.0, 1.0) * width);
   std::string text(static_cast<size_t>(full), '=');
-  if (full < kBarWidth) text += '>';
-  text.resize(kBarWidth, ' ');
-  return "[" + text + "]";
+  if (full < width) text += '>';
+  text.resize(static_cast<size_t>(width), ' ');
+  return "[" + text + "] ";
 }
 
 std::string short_number(double value) {
@@ -106,7 +108,9 @@ void Progress::draw() {
     return;
   }
   double share = static_cast<double>(step_) / static_cast<double>(std::max<int64_t>(steps_, 1));
-  std::string text = fmt::format("epoch {}/{} {} {}", epoch_ + 1, epochs_, bar(share), status());
+  std::string head = fmt::format("epoch {}/{} ", epoch_ + 1, epochs_), tail = status();
+  auto room = static_cast<int>(columns(out_)) - static_cast<int>(head.size() + tail.size()) - 4;
+  std::string text = head + bar(share, std::min(room, kBarWidth)) + tail;
   text.resize(std::min(text.size(), columns(out_) - 1));
   fmt::print(out_, "\r\033[2K{}", text);
   std::fflush(out_);
