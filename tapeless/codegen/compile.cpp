@@ -75,6 +75,7 @@ void compile_units(std::span<Unit* const> units, const Target& target, const Obj
 
 CompiledKernels compile_kernels(std::span<const loop::Kernel> kernels, const Target& target,
                                 const ObjectCache* cache, int threads) {
+  if (kernels.empty()) return {};  // a linker with no object has nothing to finish
   const auto start = std::chrono::steady_clock::now();
   std::map<std::string, size_t> unit_of;  // key -> index
   std::vector<Unit> units;
