@@ -111,8 +111,13 @@ Value* ExprEmitter::load(const ExprNode& n) {
   if (is_all_true(mask)) mask = nullptr;
   Value* value = nullptr;
   if (n.type.lanes == 1) {
-    TL_CHECK(!mask, "masked load of a scalar");
-    value = b_.CreateAlignedLoad(type, address(*n.buffer, emit(n.args[0])), align_of(elem));
+    Value* at = address(*n.buffer, emit(n.args[0]));
+    if (mask) {  // where it does not hold, a zero of our own is read
+      Value* zero = entry_slot(type);
+      b_.CreateStore(llvm::Constant::getNullValue(type), zero);
+      at = b_.CreateSelect(mask, at, zero);
+    }
+    value = b_.CreateAlignedLoad(type, at, align_of(elem));
   } else {
     value = load_vector(*n.buffer, n.args[0], mask, type);
   }
@@ -151,8 +156,9 @@ void ExprEmitter::store(const loop::StmtNode& n) {
   Value* mask = n.args.size() > 2 ? emit(n.args[2]) : nullptr;
   if (is_all_true(mask)) mask = nullptr;
   if (index->type.lanes == 1) {
-    TL_CHECK(!mask, "masked store of a scalar");
-    b_.CreateAlignedStore(value, address(buffer, emit(index)), align);
+    Value* at = address(buffer, emit(index));
+    if (mask) at = b_.CreateSelect(mask, at, entry_slot(value->getType()));
+    b_.CreateAlignedStore(value, at, align);
     return;
   }
   const bool direct = !mask || has_masked(buffer.elem, is_unit_ramp(index));

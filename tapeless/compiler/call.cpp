@@ -14,7 +14,8 @@ struct Call::State {
   std::vector<Tensor> bound;     // as given
   std::vector<Tensor> dense;     // what kernels read: the same, or a dense copy
   SymbolValues symbols;
-  std::vector<Extents> shapes;   // of the last run; empty before
+  std::vector<Extents> shapes;   // of the last run
+  bool sized = false;            // symbols were bound once
   SymbolValues capacities;
   Arena arena, scratch;
   std::vector<int64_t> offsets;  // by storage
@@ -90,7 +91,7 @@ void Call::bind(std::string_view name, Tensor tensor) {
 }
 
 void Call::State::bind_symbols() {
-  bool same = shapes.size() == bound.size();
+  bool same = sized && shapes.size() == bound.size();
   for (size_t i = 0; same && i < bound.size(); ++i) same = shapes[i] == bound[i].shape();
   if (same) return;
   SymbolValues values;
@@ -116,6 +117,7 @@ void Call::State::bind_symbols() {
   plan();
   size_launches();
   make_results();
+  sized = true;
 }
 
 // Offsets for the largest sizes met so far; a new table only where one grew.

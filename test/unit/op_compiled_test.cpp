@@ -41,7 +41,7 @@ void expect_same(const Module& module, const std::string& entry, const std::vect
   std::vector<Tensor> want = interpret(module, entry, args);
   std::vector<Tensor> got;
   try {
-    got = compile(module, {.disk_cache = false, .entries = {entry}})->run(entry, copies);
+    got = compile(module, {.entries = {entry}})->run(entry, copies);
   } catch (const std::exception& e) {
     FAIL() << what << e.what();
   }
@@ -54,7 +54,7 @@ class OpCompiled : public testing::TestWithParam<const OpDef*> {
   // The sample in a form that compiles, and the name of its function.
   static std::pair<Module, std::string> specialized(Sample& sample) {
     if (!sample.def->differs_by_mode()) {
-      sample.module.stage = Stage::kSpecialized;
+      sample.module.stage = std::max(Stage::kSpecialized, sample.module.stage);
       return {std::move(sample.module), "sample"};
     }
     ModeRequest request{"sample", Mode::kTrain};
