@@ -1,8 +1,10 @@
-// Building, drawing and running the samples of ops.
+// Samples of ops made and their operands drawn.
 #include "op_cases.h"
 
-#include "tapeless/interp/interpret.h"
+#include <algorithm>
+
 #include "tapeless/ir/clone.h"
+#include "tapeless/mode/specialize.h"
 #include "tapeless/ops/mode_form.h"
 #include "tapeless/text/parser.h"
 
@@ -97,10 +99,27 @@ std::vector<Tensor> draw_arguments(const Function& function, const OpCase& spec,
   return out;
 }
 
-std::vector<Tensor> run_function(const Module& module, const std::string& function,
-                                 const std::vector<Tensor>& arguments, Backend backend) {
-  TL_CHECK(backend == Backend::kInterpreter, "no such backend");
-  return interpret(module, function, arguments);
+bool has_row_sparse(const Module& module) {
+  auto sparse = [](const auto& v) { return v->type.row_sparse; };
+  for (const auto& f : module.functions) {
+    if (std::any_of(f->params.begin(), f->params.end(), sparse)) return true;
+    if (std::any_of(f->results.begin(), f->results.end(), sparse)) return true;
+  }
+  return false;
+}
+
+std::string in_mode(Module& module, Mode mode) {
+  if (module.stage != Stage::kSource) return "sample";
+  ModeRequest request{"sample", mode};
+  module = specialize(module, {&request, 1});
+  return "sample." + std::string(mode_name(mode));
+}
+
+std::vector<Mode> modes_of(const OpDef& def) {
+  std::vector<Mode> modes;
+  if (!def.differs_by_mode() || def.train != nullptr) modes.push_back(Mode::kTrain);
+  if (def.infer != nullptr) modes.push_back(Mode::kInfer);
+  return modes;
 }
 
 }  // namespace tapeless

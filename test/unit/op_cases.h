@@ -28,9 +28,12 @@ Sample make_sample(const OpDef& def, const OpCase& spec, Precision precision);
 std::vector<Tensor> draw_arguments(const Function& function, const OpCase& spec,
                                    std::mt19937_64& generator);
 
-/// How a sample is run. All of them must agree.
-enum class Backend { kInterpreter };
-std::vector<Tensor> run_function(const Module& module, const std::string& function,
-                                 const std::vector<Tensor>& arguments, Backend backend);
+/// Whether an operand or a result is a row-sparse matrix: such functions are not run alone.
+bool has_row_sparse(const Module& module);
+
+/// Specializes the sample where that is still to do; returns the name of its function.
+std::string in_mode(Module& module, Mode mode);
+/// The modes in which the op can be run.
+std::vector<Mode> modes_of(const OpDef& def);
 
 }  // namespace tapeless

@@ -6,10 +6,10 @@
 
 #include "op_cases.h"
 #include "tapeless/autodiff/differentiate.h"
+#include "tapeless/interp/interpret.h"
 #include "tapeless/ir/equal.h"
 #include "tapeless/ir/print.h"
 #include "tapeless/ir/verify.h"
-#include "tapeless/mode/specialize.h"
 #include "tapeless/ops/expand.h"
 #include "tapeless/ops/ops.h"
 #include "tapeless/text/parse.h"
@@ -45,16 +45,6 @@ TEST_P(OpCases, PrintsAndParses) {
   }
 }
 
-bool row_sparse(const Module& module) {
-  for (const auto& f : module.functions) {
-    for (const auto& p : f->params)
-      if (p->type.row_sparse) return true;
-    for (const Value* v : f->results)
-      if (v->type.row_sparse) return true;
-  }
-  return false;
-}
-
 // An expansion computes what the reference says.
 TEST_P(OpCases, ExpandsToItsReference) {
   const OpDef& def = *GetParam();
@@ -62,15 +52,15 @@ TEST_P(OpCases, ExpandsToItsReference) {
   std::mt19937_64 generator(7);
   for (const OpCase& spec : def.cases) {
     Sample s = make_sample(def, spec, Precision::kF64);
-    if (row_sparse(s.module)) continue;
+    if (has_row_sparse(s.module)) continue;
     Module expanded;
     expanded.functions.push_back(expand_ops(s.function(), s.module, [](const OpDef& d) {
       return d.lower == nullptr && d.expand != nullptr;
     }));
     verify(expanded, "expand");
     std::vector<Tensor> arguments = draw_arguments(s.function(), spec, generator);
-    std::vector<Tensor> want = run_function(s.module, "sample", arguments, Backend::kInterpreter);
-    std::vector<Tensor> got = run_function(expanded, "sample", arguments, Backend::kInterpreter);
+    std::vector<Tensor> want = interpret(s.module, "sample", arguments);
+    std::vector<Tensor> got = interpret(expanded, "sample", arguments);
     for (size_t r = 0; r < want.size(); ++r)
       for (int64_t i = 0; i < want[r].numel(); ++i) {
         double w = want[r].get(i), g = got[r].get(i);
@@ -152,20 +142,17 @@ class GradientCheck {
     if (of.empty() || wrt.empty()) return;
     vjp_ = differentiate(module_, {f_.name, wrt, of});
     verify(vjp_, "differentiate");
-    if (row_sparse(vjp_)) return;
+    if (has_row_sparse(vjp_)) return;
     vjp_arguments_ = arguments_;
     for (const Tensor& t : cotangents_)
       if (t.defined()) vjp_arguments_.push_back(t);
-    std::vector<Tensor> gradients =
-        run_function(vjp_, vjp_name(), vjp_arguments_, Backend::kInterpreter);
+    std::vector<Tensor> gradients = interpret(vjp_, vjp_name(), vjp_arguments_);
     for (int i = 0; i < f_.param_count(); ++i)
       if (differentiable(f_, i)) check(i, gradients, generator);
   }
 
  private:
-  std::vector<Tensor> evaluate() const {
-    return run_function(module_, f_.name, arguments_, Backend::kInterpreter);
-  }
+  std::vector<Tensor> evaluate() const { return interpret(module_, f_.name, arguments_); }
 
   void check(int param, const std::vector<Tensor>& gradients, std::mt19937_64& generator) {
     const Tensor& x = arguments_[static_cast<size_t>(param)];
@@ -236,17 +223,9 @@ void check_second_order(GradientCheck& first, const std::string& what, std::mt19
   }
 }
 
-// Specializes the sample where that is still to do; returns the name of its function.
-std::string in_mode(Module& module, Mode mode) {
-  if (module.stage != Stage::kSource) return "sample";
-  ModeRequest request{"sample", mode};
-  module = specialize(module, {&request, 1});
-  return "sample." + std::string(mode_name(mode));
-}
-
 void check_gradient(const OpDef& def, const OpCase& spec, Mode mode, std::mt19937_64& generator) {
   Sample sample = make_sample(def, spec, Precision::kF64);
-  if (reduced_precision(sample.function()) || row_sparse(sample.module)) return;
+  if (reduced_precision(sample.function()) || has_row_sparse(sample.module)) return;
   std::string name = in_mode(sample.module, mode);
   const Module& module = sample.module;
   const Function& f = *module.find(name);
@@ -261,9 +240,7 @@ TEST_P(OpCases, GradientIsTheOneOfDifferences) {
   std::mt19937_64 generator(7);
   for (const OpCase& spec : def.cases) {
     if (spec.skip_gradient) continue;
-    if (!def.differs_by_mode() || def.train != nullptr)
-      check_gradient(def, spec, Mode::kTrain, generator);
-    if (def.infer != nullptr) check_gradient(def, spec, Mode::kInfer, generator);
+    for (Mode mode : modes_of(def)) check_gradient(def, spec, mode, generator);
   }
 }
 
