@@ -9,6 +9,7 @@
 #include "tapeless/fuse/groups.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "tapeless/fuse/cost.h"
 #include "tapeless/ops/lowering.h"
@@ -105,14 +106,15 @@ class Grouper {
   }
 
   void find_readers() {
-    for (const auto& op : f_.body)
+    for (const auto& op : f_.body) {
       for (const Value* v : op->operands) readers_[v].push_back(op.get());
-    for (const Value* v : f_.results) returned_.push_back(v);
+      position_[op.get()] = static_cast<int>(position_.size());
+      runs_in_[op.get()] = {out_.group_of.at(op.get())};
+    }
+    returned_.insert(f_.results.begin(), f_.results.end());
   }
 
-  bool leaves(const Value* v) const {
-    return std::find(returned_.begin(), returned_.end(), v) != returned_.end();
-  }
+  bool leaves(const Value* v) const { return returned_.count(v) > 0; }
 
   // Dissolves the group into its readers where every reader may take it.
   void dissolve(int index) {
@@ -124,12 +126,12 @@ class Grouper {
     for (const Op* op : g.ops)
       for (const auto& r : op->results) {
         if (leaves(r.get())) return;
-        for (const Op* reader : readers_[r.get()]) {
-          int to = out_.group_of.at(reader);
-          if (to == index) continue;
-          if (!may_take(to, *reader, g, cost)) return;
-          if (std::find(takers.begin(), takers.end(), to) == takers.end()) takers.push_back(to);
-        }
+        for (const Op* reader : readers_[r.get()])
+          for (int to : runs_in_[reader]) {
+            if (to == index || out_.groups[static_cast<size_t>(to)].dissolved) continue;
+            if (!may_take(to, *reader, g, cost)) return;
+            if (std::find(takers.begin(), takers.end(), to) == takers.end()) takers.push_back(to);
+          }
       }
     bool random = std::any_of(g.ops.begin(), g.ops.end(), [](const Op* op) {
       return !op->operands.empty() && op->operand_type(0).dtype == DType::kKey;
@@ -138,10 +140,13 @@ class Grouper {
     g.dissolved = true;
     for (int to : takers) {
       Group& taker = out_.groups[static_cast<size_t>(to)];
-      std::vector<const Op*> ops = g.ops;
-      for (const Op* op : taker.ops)
-        if (std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);
-      taker.ops = in_order(std::move(ops));
+      for (const Op* op : g.ops) {
+        auto& groups = runs_in_[op];
+        if (std::find(groups.begin(), groups.end(), to) != groups.end()) continue;
+        groups.push_back(to);
+        taker.ops.push_back(op);
+      }
+      sort(taker.ops);
     }
   }
 
@@ -149,10 +154,9 @@ class Grouper {
   bool may_take(int to, const Op& reader, const Group& g, int cost) const {
     const Group& taker = out_.groups[static_cast<size_t>(to)];
     if (taker.alone) return false;
-    // Dissolved groups were given to their readers: those readers must agree as well. Keeping such
-    // chains one level deep keeps regions small.
-    if (taker.dissolved) return false;
-    const Lowering* lower = reader.def().lower;
+    // What is read on the way to the heavy op is read as often as the heavy op reads.
+    bool above = taker.heavy != nullptr && position_.at(&reader) <= position_.at(taker.heavy);
+    const Lowering* lower = above ? taker.heavy->def().lower : reader.def().lower;
     if (lower->scatter != nullptr) return false;
     if (lower->contraction != nullptr) return cost <= kPackingCost;
     if (lower->reduction != nullptr) return cost <= kCheap || !lower->reduction->window;
@@ -161,11 +165,9 @@ class Grouper {
     return !stretched || cost <= kCheap;
   }
 
-  std::vector<const Op*> in_order(std::vector<const Op*> ops) const {
-    std::vector<const Op*> sorted;
-    for (const auto& op : f_.body)
-      if (std::find(ops.begin(), ops.end(), op.get()) != ops.end()) sorted.push_back(op.get());
-    return sorted;
+  void sort(std::vector<const Op*>& ops) const {
+    std::sort(ops.begin(), ops.end(),
+              [&](const Op* a, const Op* b) { return position_.at(a) < position_.at(b); });
   }
 
   // Groups sorted so that each comes after those that it reads from; ties keep program order.
@@ -199,7 +201,9 @@ class Grouper {
   Groups out_;
   Ancestors ancestors_;
   std::unordered_map<const Value*, std::vector<const Op*>> readers_;
-  std::vector<const Value*> returned_;
+  std::unordered_map<const Op*, std::vector<int>> runs_in_;  // groups that hold the op
+  std::unordered_map<const Op*, int> position_;
+  std::unordered_set<const Value*> returned_;
 };
 
 }  // namespace
