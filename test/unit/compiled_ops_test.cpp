@@ -61,7 +61,7 @@ struct Cases {
 
 Cases collect(const OpDef& def) {
   Cases out;
-  out.module.stage = Stage::kSpecialized;
+  out.module.stage = std::max(Stage::kSpecialized, def.legal_from);
   for (const OpCase& spec : def.cases)
     for (Precision precision : {Precision::kAsWritten, Precision::kF64}) {
       Sample s = make_sample(def, spec, precision);
