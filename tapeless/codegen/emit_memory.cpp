@@ -1,7 +1,11 @@
 // Loads and stores. A contiguous vector is one (masked) access, others gather and scatter. Where
 // the target has no masked instruction for the element, a masked access is a small loop over the
 // lanes that are on: compilers' own expansion would be a branch a lane.
+#include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
+
+#include <numeric>
 
 #include "tapeless/codegen/emit_expr.h"
 #include "tapeless/support/check.h"
@@ -57,6 +61,29 @@ Value* ExprEmitter::entry_slot(llvm::Type* type) {
   auto* slot = at.CreateAlloca(type);
   slot->setAlignment(llvm::Align(64));
   return slot;
+}
+
+// AVX2 by its own instruction, register by register: what LLVM 19 makes of a partly constant mask
+// there reads lanes that are off.
+Value* ExprEmitter::masked_load(llvm::Type* type, Value* at, llvm::Align align, Value* mask) {
+  auto* vector = llvm::cast<llvm::FixedVectorType>(type);
+  const unsigned bits = vector->getScalarSizeInBits(), native = 256 / bits;
+  const unsigned lanes = vector->getNumElements();
+  if (machine_.vector_bytes != 32 || lanes % native != 0)
+    return b_.CreateMaskedLoad(type, at, align, mask, llvm::Constant::getNullValue(type));
+  const auto load = bits == 32 ? llvm::Intrinsic::x86_avx2_maskload_d_256
+                               : llvm::Intrinsic::x86_avx2_maskload_q_256;
+  auto* flags = llvm::FixedVectorType::get(b_.getIntNTy(bits), native);
+  auto* piece = llvm::FixedVectorType::get(vector->getElementType(), native);
+  std::vector<Value*> pieces;
+  for (unsigned first = 0; first < lanes; first += native) {
+    llvm::SmallVector<int, 8> picked(native);
+    std::iota(picked.begin(), picked.end(), static_cast<int>(first));
+    Value* from = b_.CreateGEP(vector->getElementType(), at, b_.getInt64(first));
+    Value* on = b_.CreateSExt(b_.CreateShuffleVector(mask, picked), flags);
+    pieces.push_back(b_.CreateBitCast(b_.CreateIntrinsic(load, {}, {from, on}), piece));
+  }
+  return llvm::concatenateVectors(b_, pieces);
 }
 
 template <class Fn>
