@@ -97,5 +97,30 @@ TEST(Differentiate, WithoutPathThereIsNoGradient) {
   EXPECT_EQ(d.find("f.vjp")->result_names, (std::vector<std::string>{"loss", "grad.w"}));
 }
 
+// Conformance 42: an op with no rule, one that refuses; both are named.
+TEST(Differentiate, NamesAllOpsWithoutAGradient) {
+  auto same = [](const TypeQuery& q) { return std::vector<Type>{q.operand(0)}; };
+  static constinit const OpDef kSilent{
+      .name = "silent", .min_operands = 1, .max_operands = 1, .result_type = same};
+  static constinit const OpDef kRefuses{.name = "refuses",
+                                        .min_operands = 1,
+                                        .max_operands = 1,
+                                        .result_type = same,
+                                        .vjp = kNoGradient};
+  Module m = specialized();
+  Function* f = m.add("f");
+  Value* x = f->add_param("x", Type(DType::kF32, {3}), Role::kParam);
+  Builder b(*f, &m);
+  f->add_result(b.make(kSilent, {b.make(kRefuses, {x})}));
+  try {
+    differentiate(m, {.function = "f"});
+    FAIL();
+  } catch (const CompileError& e) {
+    ASSERT_EQ(e.diagnostics().size(), 2u);
+    EXPECT_EQ(e.diagnostics()[0].message, "[silent] is not differentiable");
+    EXPECT_EQ(e.diagnostics()[1].message, "[refuses] is not differentiable");
+  }
+}
+
 }  // namespace
 }  // namespace tapeless

@@ -36,8 +36,7 @@ constexpr Rewrite kRewrites[] = {
     {"%x: f32[4] input, %y: f32[4] input) -> (f32[4], f32[4])",
      "  %n = neg %y\n  %a = add %x, %n\n  %s = sub %x, %n\n  return %a, %s\n",
      "  %a = sub %x, %y\n  %s = add %x, %y\n  return %a, %s\n"},
-    {"%x: f32[4] input) -> f32[4]", "  %a = neg %x\n  %b = neg %a\n  return %b\n",
-     "  return %x\n"},
+    {"%x: f32[4] input) -> f32[4]", "  %a = neg %x\n  %b = neg %a\n  return %b\n", "  return %x\n"},
     // Shapes.
     {"%x: f32[B, 6] input) -> f32[6*B]",
      "  %a = reshape %x {shape = [2*B, 3]}\n  %b = reshape %a {shape = [6*B]}\n  return %b\n",

@@ -6,6 +6,7 @@
 #include "tapeless/ir/print.h"
 #include "tapeless/ir/verify.h"
 #include "tapeless/ops/build.h"
+#include "tapeless/ops/mode_form.h"
 #include "tapeless/ops/ops.h"
 
 namespace tapeless {
@@ -97,6 +98,23 @@ TEST(Specialize, ResolvesModeOps) {
   EXPECT_EQ(error_of(m, "f", Mode::kInfer), "");
   call->attrs["mode"] = std::string("test");
   EXPECT_EQ(error_of(m, "f", Mode::kInfer), "[call] mode must be train or infer, got test");
+}
+
+// An op of the library's that only exists in training.
+TEST(Specialize, NamesAnOpWithoutAForm) {
+  static constinit const OpDef kTrainOnly{
+      .name = "train_only",
+      .min_operands = 1,
+      .max_operands = 1,
+      .train = [](ModeForm& form) { form.result(0, form.operand(0)); },
+      .result_type = [](const TypeQuery& q) { return std::vector<Type>{q.operand(0)}; }};
+  Module m;
+  Function* f = m.add("f");
+  Value* x = f->add_param("x", kVector, Role::kInput);
+  Builder b(*f, &m);
+  f->add_result(b.make(kTrainOnly, {x}));
+  EXPECT_EQ(error_of(m, "f", Mode::kTrain), "");
+  EXPECT_EQ(error_of(m, "f", Mode::kInfer), "[train_only] has no form for mode infer");
 }
 
 }  // namespace
