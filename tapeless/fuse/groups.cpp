@@ -130,7 +130,7 @@ class Grouper {
           for (int to : runs_in_[reader]) {
             if (to == index || out_.groups[static_cast<size_t>(to)].dissolved) continue;
             if (!may_take(to, *reader, g, cost)) return;
-            if (std::find(takers.begin(), takers.end(), to) == takers.end()) takers.push_back(to);
+            if (!holds(takers, to)) takers.push_back(to);
           }
       }
     bool random = std::any_of(g.ops.begin(), g.ops.end(), [](const Op* op) {
@@ -140,14 +140,26 @@ class Grouper {
     g.dissolved = true;
     for (int to : takers) {
       Group& taker = out_.groups[static_cast<size_t>(to)];
-      for (const Op* op : g.ops) {
-        auto& groups = runs_in_[op];
-        if (std::find(groups.begin(), groups.end(), to) != groups.end()) continue;
+      for (size_t i = g.ops.size(); i-- > 0;) {
+        auto& groups = runs_in_[g.ops[i]];
+        if (!reads(taker, *g.ops[i]) || holds(groups, to)) continue;
         groups.push_back(to);
-        taker.ops.push_back(op);
+        taker.ops.push_back(g.ops[i]);
       }
       sort(taker.ops);
     }
+  }
+
+  static bool holds(const std::vector<int>& groups, int group) {
+    return std::find(groups.begin(), groups.end(), group) != groups.end();
+  }
+
+  // Whether an op of the group reads a result of `op`.
+  bool reads(const Group& group, const Op& op) const {
+    return std::any_of(group.ops.begin(), group.ops.end(), [&](const Op* reader) {
+      return std::any_of(reader->operands.begin(), reader->operands.end(),
+                         [&](const Value* v) { return v->def == &op; });
+    });
   }
 
   // Whether `reader` in group `to` may compute the elements of `g` itself.
@@ -177,7 +189,8 @@ class Grouper {
     Groups sorted;
     for (size_t placed = 0; placed < n; ++placed) {
       size_t next = 0;
-      while (done[next] || !ready(next, done)) ++next;
+      while (next < n && (done[next] || !ready(next, done))) ++next;
+      TL_CHECK(next < n, "groups of @{} need one another", f_.name);
       done[next] = true;
       for (const Op* op : out_.groups[next].ops)
         if (out_.group_of.at(op) == static_cast<int>(next))
