@@ -4,6 +4,7 @@
 #include "tapeless/autodiff/differentiate.h"
 #include "tapeless/autodiff/split.h"
 #include "tapeless/compiler/optimizer_passes.h"
+#include "tapeless/compiler/reproducer.h"
 #include "tapeless/fuse/fuse.h"
 #include "tapeless/inline/inline_calls.h"
 #include "tapeless/ir/verify.h"
@@ -101,11 +102,13 @@ constexpr Pass kPasses[] = {
     {"simplify",
      "Fewer and simpler ops with the same bits.",
      {},
-     [](const Module& m, const AttrMap&) { return simplify(m); }},
+     [](const Module& m, const AttrMap&) { return simplify(m); },
+     Stage::kSpecialized},
     {"fuse", "Cuts functions into regions, one kernel each.", kFuseOptions,
      [](const Module& m, const AttrMap& o) {
        return fuse(m, std::get<bool>(o.find("merge")->second));
-     }},
+     },
+     Stage::kSpecialized},
 };
 
 const Pass& find_pass(const Token& name, const Loc& loc) {
@@ -123,19 +126,36 @@ const Pass& find_pass(const Token& name, const Loc& loc) {
 
 std::span<const Pass> all_passes() { return kPasses; }
 
+namespace {
+
+Module run_pass(const Pass& pass, const Module& module, const AttrMap& options, const Loc& loc) {
+  if (module.stage < pass.from)
+    compile_error(loc, "pass {} comes after {}, and this module is at stage {}", pass.name,
+                  stage_name(pass.from), stage_name(module.stage));
+  Module result = pass.run(module, options);
+  verify(result, pass.name);
+  return result;
+}
+
+}  // namespace
+
 Module run_passes(Module module, const std::string& passes,
                   const std::function<void(std::string_view, const Module&)>& after) {
   Tokens tokens(std::make_shared<SourceText>(SourceText{"--passes", passes}));
   Symbols symbols;
   symbols.open = true;
   while (!tokens.at(TokenKind::kEnd)) {
-    const Token& name = tokens.expect(TokenKind::kWord, "the name of a pass");
+    const Token name = tokens.expect(TokenKind::kWord, "the name of a pass");
     Loc loc = tokens.loc(name);
     const Pass& pass = find_pass(name, loc);
     OpDef options{.name = pass.name, .doc = pass.doc, .attrs = pass.options};
     AttrMap given = tokens.at("{") ? TypeParser(tokens, symbols).attrs(&options) : AttrMap();
-    module = pass.run(module, complete_attrs(options, std::move(given), loc));
-    verify(module, pass.name);
+    std::string text = passes.substr(name.begin, tokens.peek().begin - name.begin);
+    try {
+      module = run_pass(pass, module, complete_attrs(options, std::move(given), loc), loc);
+    } catch (const InternalError& e) {
+      throw_with_reproducer(e, module, fmt::format("tapeless opt %s --passes '{}'", text));
+    }
     if (after) after(pass.name, module);
     if (!tokens.at(TokenKind::kEnd)) tokens.expect(",");
   }

@@ -15,6 +15,8 @@ struct Pass {
   std::string_view doc;
   std::span<const AttrDef> options;
   Module (*run)(const Module& module, const AttrMap& options);
+  /// The earliest stage that the pass takes.
+  Stage from = Stage::kSource;
 };
 
 /// In the order of the pipeline.

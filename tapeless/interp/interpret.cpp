@@ -70,9 +70,8 @@ class Interpreter {
       return results;
     }
     if (op.def().expand != nullptr) return run_expanded(op, operands, symbols);
-    if (op.def().differs_by_mode() || op.is(kSetStateOp))
-      compile_error(op.loc, "[{}] differs by mode: specialize the function first", op.name());
-    compile_error(op.loc, "[{}] cannot be interpreted", op.name());
+    TL_CHECK(op.def().differs_by_mode() || op.is(kSetStateOp), "nothing runs `{}`", print(op));
+    compile_error(op.loc, "[{}] differs by mode: specialize the function first", op.name());
   }
 
   // The expansion as a function over the op's operands, in the symbols of the op's function.

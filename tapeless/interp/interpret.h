@@ -11,7 +11,7 @@ namespace tapeless {
 
 /// Runs a function op by op through the ops' references: the oracle of every test. Symbols are
 /// bound from the arguments' shapes. A DataError where an argument does not fit its parameter; a
-/// CompileError at an op that has neither a reference nor an expansion.
+/// CompileError at an op that differs by mode.
 std::vector<Tensor> interpret(const Module& module, std::string_view function,
                               std::span<const Tensor> arguments);
 

@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "tapeless/compiler/executable.h"
 #include "tapeless/compiler/passes.h"
+#include "tapeless/compiler/reproducer.h"
 #include "tapeless/import/safetensors.h"
 #include "tapeless/interp/interpret.h"
 #include "tapeless/text/parse.h"
@@ -106,16 +107,23 @@ std::vector<Tensor> collect_arguments(const Function& f, const RunArguments& arg
   return out;
 }
 
+std::vector<Tensor> call(const Module& module, const std::string& entry,
+                         const std::vector<Tensor>& inputs, const RunArguments& arguments) {
+  try {
+    if (arguments.interp) return interpret(module, entry, inputs);
+    return compile(module, {.threads = arguments.threads, .entries = {entry}})->run(entry, inputs);
+  } catch (const InternalError& e) {
+    throw_with_reproducer(
+        e, module,
+        fmt::format("tapeless run %s --entry {}{}", entry, arguments.interp ? " --interp" : ""));
+  }
+}
+
 void run(const RunArguments& arguments) {
   Module module = run_passes(parse_file(arguments.file), arguments.passes);
   const Function& f = *module.get(arguments.entry);
   std::vector<Tensor> inputs = collect_arguments(f, arguments);
-  std::vector<Tensor> results;
-  if (arguments.interp)
-    results = interpret(module, f.name, inputs);
-  else
-    results = compile(module, {.threads = arguments.threads, .entries = {f.name}})
-                  ->run(f.name, inputs);
+  std::vector<Tensor> results = call(module, f.name, inputs, arguments);
   TensorMap named;
   for (size_t i = 0; i < results.size(); ++i) {
     std::string name = i < f.result_names.size() ? f.result_names[i] : "";
