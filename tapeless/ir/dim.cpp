@@ -4,8 +4,29 @@
 #include <algorithm>
 
 #include "tapeless/support/check.h"
+#include "tapeless/support/diagnostics.h"
 
 namespace tapeless {
+
+namespace {
+
+[[noreturn]] void too_big(int64_t a, char op, int64_t b) {
+  compile_error({}, "a size does not fit into 64 bits: {} {} {}", a, op, b);
+}
+
+int64_t checked_add(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) too_big(a, '+', b);
+  return sum;
+}
+
+int64_t checked_mul(int64_t a, int64_t b) {
+  int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) too_big(a, '*', b);
+  return product;
+}
+
+}  // namespace
 
 Dim::Dim(int64_t value) {
   if (value != 0) terms_.push_back({value, {}});
@@ -26,7 +47,7 @@ Dim Dim::from_terms(std::vector<Term> terms) {
   Dim out;
   for (Term& term : terms) {
     if (!out.terms_.empty() && out.terms_.back().atoms == term.atoms)
-      out.terms_.back().coefficient += term.coefficient;
+      out.terms_.back().coefficient = checked_add(out.terms_.back().coefficient, term.coefficient);
     else
       out.terms_.push_back(std::move(term));
     if (out.terms_.back().coefficient == 0) out.terms_.pop_back();
@@ -126,7 +147,7 @@ Dim operator*(const Dim& a, const Dim& b) {
   std::vector<Dim::Term> terms;
   for (const Dim::Term& x : a.terms_)
     for (const Dim::Term& y : b.terms_) {
-      Dim::Term term{x.coefficient * y.coefficient, x.atoms};
+      Dim::Term term{checked_mul(x.coefficient, y.coefficient), x.atoms};
       term.atoms.insert(term.atoms.end(), y.atoms.begin(), y.atoms.end());
       std::sort(term.atoms.begin(), term.atoms.end());
       terms.push_back(std::move(term));
