@@ -1,5 +1,6 @@
 // Calls: binding of tensors and symbols, the arena at the sizes met, and the walk over the steps.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "tapeless/compiler/program.h"
@@ -39,6 +40,8 @@ struct Call::State {
   void point();
   void* address(int storage) const;
   void run_external(const Step& step, const Launch& launch) const;
+  void run_step(size_t i);
+  void copy_updates() const;
   void make_results();
 };
 
@@ -216,27 +219,46 @@ void Call::State::make_results() {
   }
 }
 
-void Call::run() {
-  State& s = *state_;
-  s.bind_symbols();
-  s.point();
-  const auto& program = s.program();
-  for (size_t i = 0; i < s.launches.size(); ++i) {
-    const Step& step = s.entry->steps[i];
-    State::Launch& launch = s.launches[i];
-    if (step.kernel < 0) {
-      s.run_external(step, launch);
-      continue;
-    }
-    program.threads->run_kernel(program.code.function(static_cast<size_t>(step.kernel)),
+void Call::State::run_step(size_t i) {
+  const Step& step = entry->steps[i];
+  const Launch& launch = launches[i];
+  if (step.kernel < 0) {
+    run_external(step, launch);
+    return;
+  }
+  program().threads->run_kernel(program().code.function(static_cast<size_t>(step.kernel)),
                                 launch.pointers.data(), launch.sizes.data(), launch.tasks,
-                                s.scratch.data(), launch.scratch_bytes);
-  }
-  for (const ResultPlace& place : s.entry->places) {
+                                scratch.data(), launch.scratch_bytes);
+}
+
+void Call::State::copy_updates() const {
+  for (const ResultPlace& place : entry->places) {
     if (place.copy_to_param < 0) continue;
-    const Tensor& to = s.dense[static_cast<size_t>(place.copy_to_param)];
-    std::memcpy(to.raw(), s.address(place.storage), static_cast<size_t>(to.bytes()));
+    const Tensor& to = dense[static_cast<size_t>(place.copy_to_param)];
+    std::memcpy(to.raw(), address(place.storage), static_cast<size_t>(to.bytes()));
   }
+}
+
+void Call::run() {
+  state_->bind_symbols();
+  state_->point();
+  for (size_t i = 0; i < state_->launches.size(); ++i) state_->run_step(i);
+  state_->copy_updates();
+}
+
+std::vector<Call::StepTime> Call::run_timed() {
+  using Clock = std::chrono::steady_clock;
+  state_->bind_symbols();
+  state_->point();
+  std::vector<StepTime> times;
+  for (size_t i = 0; i < state_->launches.size(); ++i) {
+    auto start = Clock::now();
+    state_->run_step(i);
+    std::chrono::duration<double> took = Clock::now() - start;
+    times.push_back({state_->entry->steps[i].name, took.count(), state_->launches[i].tasks});
+  }
+  state_->copy_updates();
+  return times;
 }
 
 Tensor Call::result(int i) const {

@@ -56,6 +56,13 @@ class Call {
   /// Binds symbols from the shapes bound, checks them, plans anew where sizes grew, and runs.
   /// A DataError leaves every parameter as it was.
   void run();
+  /// The same, and how long each step of the program took, in their order.
+  struct StepTime {
+    std::string name;
+    double seconds = 0;
+    int64_t tasks = 0;
+  };
+  std::vector<StepTime> run_timed();
   /// Result `i` of the last run. It lies in this Call's workspace and is overwritten by the next
   /// run; for an updated parameter it is the parameter's tensor.
   Tensor result(int i) const;

@@ -27,6 +27,7 @@ class EntryCall {
   void set_hyper(std::string_view name, double value);
 
   void run() { call_.run(); }
+  std::vector<Call::StepTime> run_timed() { return call_.run_timed(); }
   bool has_result(std::string_view name) const { return find_result(name) >= 0; }
   Tensor result(std::string_view name) const;
   Tensor result(int i) const { return call_.result(i); }

@@ -132,6 +132,16 @@ StepOutcome Session::step(const std::vector<Tensor>& inputs) {
   return finish(outcome, *update_);
 }
 
+std::vector<Call::StepTime> Session::step_timed(const std::vector<Tensor>& inputs) {
+  if (!train_step_) data_error("a profile is of the inlined step: set optimizer.update = inline");
+  train_step_->set_inputs(inputs);
+  train_step_->set_key(batch_key());
+  set_hypers(*train_step_);
+  std::vector<Call::StepTime> times = train_step_->run_timed();
+  finish({}, *train_step_);
+  return times;
+}
+
 void Session::accumulate(const std::vector<Tensor>& inputs) {
   TL_CHECK(accumulate_.has_value(), "compiled without accumulation");
   accumulate_->set_inputs(inputs);

@@ -41,6 +41,8 @@ class Session {
   /// One update from one batch. Throws a DataError that names the tensor where a value is not
   /// finite and the policy is not to skip; by then nothing is spoiled but under `check_loss`.
   StepOutcome step(const std::vector<Tensor>& inputs);
+  /// The same with the times of its kernels; for profiles, only where the update is inlined.
+  std::vector<Call::StepTime> step_timed(const std::vector<Tensor>& inputs);
   /// The same from several batches: add each, then update once, divided by the total weight.
   void accumulate(const std::vector<Tensor>& inputs);
   StepOutcome update();

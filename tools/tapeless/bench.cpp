@@ -25,7 +25,7 @@ struct BenchArguments {
   RecipeArguments recipe;
   int64_t batch = 0, steps = 50, warmup = 5, losses = 10;
   std::string init, batches, json;
-  bool no_dropout = false, no_bound = false;
+  bool no_dropout = false, no_bound = false, profile = false;
 };
 
 double milliseconds(Clock::duration d) {
@@ -162,12 +162,37 @@ void print_table(const nlohmann::ordered_json& result) {
       fmt::print("{:<16}{}\n", key, value.dump());
 }
 
+// Median time of every kernel over the steps, the slowest first.
+void print_profile(Session& session, const Batches& batches, const BenchArguments& a) {
+  std::vector<std::vector<double>> ms;
+  std::vector<Call::StepTime> names;
+  for (int64_t i = 0; i < a.warmup + a.steps; ++i) {
+    names = session.step_timed(batches[static_cast<size_t>(i) % batches.size()]);
+    ms.resize(names.size());
+    if (i < a.warmup) continue;
+    for (size_t k = 0; k < names.size(); ++k) ms[k].push_back(1e3 * names[k].seconds);
+  }
+  std::vector<std::pair<double, size_t>> order;
+  double total = 0;
+  for (size_t k = 0; k < ms.size(); ++k) {
+    order.emplace_back(percentile(ms[k], 0.5), k);
+    total += order.back().first;
+  }
+  std::sort(order.rbegin(), order.rend());
+  fmt::print("{:>10} {:>6} {:>7}  kernel\n", "ms", "%", "tasks");
+  for (const auto& [median, k] : order)
+    fmt::print("{:>10.4f} {:>6.1f} {:>7}  {}\n", median, 100 * median / total, names[k].tasks,
+               names[k].name);
+  fmt::print("{:>10.4f}                  total\n", total);
+}
+
 void bench(const BenchArguments& a, Clock::time_point start) {
   Recipe recipe = bench_recipe(a);
   Batches batches = a.batches.empty() ? take_batches(recipe, 20) : read_batches(a.batches);
   if (batches.empty()) data_error("the data make no batch of {}", recipe.train.batch);
   recipe.train.batch = batches[0][0].dim(0);
   Session session = make_session(recipe, a, batches);
+  if (a.profile) return print_profile(session, batches, a);
   Times times = measure(session, batches, a, start);
   nlohmann::ordered_json result = describe(recipe, session, times, a);
   if (a.json.empty()) return print_table(result);
@@ -200,6 +225,7 @@ void add_bench(CLI::App& app) {
   command->add_option("--warmup", a->warmup, "steps before those")->check(CLI::NonNegativeNumber);
   command->add_option("--losses", a->losses, "how many losses to report, from the first step on");
   command->add_flag("--no-dropout", a->no_dropout, "for parity with another system");
+  command->add_flag("--profile", a->profile, "print the median time of every kernel instead");
   command->add_flag("--no-bound", a->no_bound, "do not measure the machine");
   command->add_option("--init", a->init, "start from the parameters of this .safetensors file");
   command->add_option("--batches", a->batches, "use batches x [N, B, ...], y [N, B] of this file");
