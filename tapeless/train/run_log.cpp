@@ -32,6 +32,7 @@ struct RunLog::Sinks {
   std::optional<TensorBoardWriter> board;
   std::optional<Progress> progress;
   Clock::time_point begun, stepped;
+  bool told_compile = false;
 
   template <class Event>
   void write(const Event& event) {
@@ -54,6 +55,15 @@ RunLog::RunLog(const Recipe& recipe, const TrainerOptions& options)
 
 RunLog::~RunLog() = default;
 
+// Told with the first step: only then are the sizes at hand for which the arena is planned.
+static CompileEvent compile_event(const Session& session) {
+  const CompileReport& report = session.executable().report();
+  return {.seconds = report.seconds,
+          .kernels = report.kernels,
+          .cached = report.kernels_cached,
+          .arena_bytes = session.arena_bytes()};
+}
+
 void RunLog::begin(const Session& session, int64_t total_steps) {
   Sinks& s = *sinks_;
   if (!s.out.empty()) {
@@ -64,10 +74,6 @@ void RunLog::begin(const Session& session, int64_t total_steps) {
   if (!s.json.empty()) s.stream.emplace(s.json);
   if (s.show) s.progress.emplace(stderr, session.steps(), total_steps, s.epochs, s.items);
   const CompileReport& report = session.executable().report();
-  s.write(CompileEvent{.seconds = report.seconds,
-                       .kernels = report.kernels,
-                       .cached = report.kernels_cached,
-                       .arena_bytes = session.arena_bytes()});
   if (s.progress)
     s.progress->line(fmt::format("compiled {} kernels in {:.2f} s ({} from the cache)",
                                  report.kernels, report.seconds, report.kernels_cached));
@@ -79,8 +85,10 @@ void RunLog::step(const Session& session, int64_t epoch, const StepOutcome& outc
   auto now = Clock::now();
   double seconds = std::chrono::duration<double>(now - s.stepped).count();
   s.stepped = now;
+  if (!s.told_compile) s.write(compile_event(session));
+  s.told_compile = true;
   StepEvent event{.step = session.steps(),
-                  .epoch = epoch,
+                  .epoch = epoch + 1,
                   .loss = outcome.loss,
                   .lr = outcome.lr,
                   .items_per_s = static_cast<double>(rows) / std::max(seconds, 1e-9),

@@ -25,6 +25,7 @@ class RunLog {
 
   /// Before the first step of this process; lines of an earlier one after `session.steps()` go.
   void begin(const Session& session, int64_t total_steps);
+  /// One update, over `rows` rows, after `epoch` whole epochs.
   void step(const Session& session, int64_t epoch, const StepOutcome& outcome, int64_t rows);
   void before_evaluation();
   void evaluation(int64_t step, int64_t epoch, const std::string& split, const Evaluation& result,
