@@ -119,6 +119,24 @@ bool affine_in(const Expr& e, const Expr& var) {
   return true;
 }
 
+bool contiguous_in(const Expr& e, const Expr& var) {
+  if (e->kind == ExprKind::kLoad) {
+    if (!affine_in(e->args[0], var)) return false;
+    int64_t step = 0;
+    for (const Term& t : expand(e->args[0])) {
+      if (t.factors.size() == 1 && t.factors[0].get() == var.get())
+        step += t.coefficient;
+      else
+        for (const Expr& f : t.factors)
+          if (f.get() == var.get()) return false;
+    }
+    return step == 0 || step == 1;
+  }
+  for (const Expr& a : e->args)
+    if (!contiguous_in(a, var)) return false;
+  return true;
+}
+
 Expr group_by(const Expr& e, const Expr& var) { return Grouping(var).rewrite(e); }
 
 }  // namespace tapeless::lowering

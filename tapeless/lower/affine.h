@@ -8,6 +8,10 @@ namespace tapeless::lowering {
 /// all, outside of divisions and loads.
 bool affine_in(const loop::Expr& e, const loop::Expr& var);
 
+/// Whether lanes along `var` read memory in order: every load's index is linear in `var`, by steps
+/// of 1 or 0.
+bool contiguous_in(const loop::Expr& e, const loop::Expr& var);
+
 /// The same value with the index of every load that is not under another operation than arithmetic
 /// of sums and products split into (what does not vary with `var`) + (what does), products
 /// multiplied out: so that the second part does not change in loops around `var`'s.
