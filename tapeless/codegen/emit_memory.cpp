@@ -160,7 +160,7 @@ Value* ExprEmitter::load_vector(const loop::BufferDecl& buffer, const Expr& inde
   Value* zero = llvm::Constant::getNullValue(type);
   if (direct && place.contiguous) {
     if (!mask) return b_.CreateAlignedLoad(type, place.at, align);
-    return b_.CreateMaskedLoad(type, place.at, align, mask, zero);
+    return masked_load(type, place.at, align, mask);
   }
   if (direct) {
     if (!mask) mask = splat(b_.getTrue(), index->type.lanes);
