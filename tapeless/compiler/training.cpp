@@ -10,6 +10,8 @@
 #include "tapeless/ir/verify.h"
 #include "tapeless/mode/specialize.h"
 #include "tapeless/optim/attach.h"
+#include "tapeless/precision/lower_precision.h"
+#include "tapeless/remat/remat.h"
 
 namespace tapeless {
 
@@ -26,17 +28,25 @@ void rename(Module& module, const std::string& from, const std::string& to) {
 }  // namespace
 
 TrainingModule build_training_module(const Module& source, const TrainingSource& names,
-                                     optim::StepOptions options) {
+                                     optim::StepOptions options, const TrainingChoices& choices) {
   std::vector<ModeRequest> requests{{names.loss, Mode::kTrain}, {names.loss, Mode::kInfer}};
   if (!names.predict.empty()) requests.push_back({names.predict, Mode::kInfer});
   if (!names.init.empty()) requests.push_back({names.init, Mode::kInfer});
   Module module = specialize(source, requests);
   verify(module, "specialize");
 
+  if (choices.bf16) module = lower_precision(module);
+  verify(module, "lower_precision");
+
   options.loss = names.loss + ".train";
   module = differentiate(
       module, {.function = options.loss, .wrt = optim::trainable(module, options), .of = {"0"}});
   verify(module, "differentiate");
+  if (choices.memory_limit) {
+    module = remat(
+        module, {.function = options.loss, .budget = choices.memory_limit, .sizes = choices.sizes});
+    verify(module, "remat");
+  }
 
   optim::Stepped stepped = optim::attach(module, options);
   rename(stepped.module, names.loss + ".infer", "eval_step");

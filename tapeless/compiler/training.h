@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "tapeless/optim/step_plan.h"
@@ -11,6 +12,14 @@ struct TrainingSource {
   std::string loss;     // (inputs, variables) -> (sum, weight, metrics...)
   std::string predict;  // (input, variables) -> y
   std::string init;     // (key) -> (name of the variable: its first value, ...)
+};
+
+struct TrainingChoices {
+  /// Contractions of bf16 operands, accumulated in f32; parameters stay f32.
+  bool bf16 = false;
+  /// Bytes that may be kept between forward and backward, at `sizes`; more is recomputed.
+  std::optional<int64_t> memory_limit;
+  SymbolValues sizes;
 };
 
 struct TrainingModule {
@@ -29,6 +38,7 @@ struct TrainingModule {
 /// `options.loss` is set here. Steps: specialize, differentiate by the trainable parameters,
 /// attach.
 TrainingModule build_training_module(const Module& source, const TrainingSource& names,
-                                     optim::StepOptions options);
+                                     optim::StepOptions options,
+                                     const TrainingChoices& choices = {});
 
 }  // namespace tapeless

@@ -104,6 +104,14 @@ optim::StepOptions step_options(const Recipe& recipe) {
   return options;
 }
 
+TrainingChoices training_choices(const Recipe& recipe) {
+  TrainingChoices choices;
+  choices.bf16 = recipe.train.precision == "bf16";
+  if (recipe.train.memory_limit_mb > 0) choices.memory_limit = recipe.train.memory_limit_mb << 20;
+  choices.sizes = {{"B", recipe.train.batch}};
+  return choices;
+}
+
 std::function<double(int64_t)> schedule_factor(const Recipe& recipe, int64_t steps_per_epoch) {
   const ScheduleRecipe& r = recipe.schedule;
   auto steps = [&](double epochs) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 
+#include "tapeless/compiler/training.h"
 #include "tapeless/data/array_dataset.h"
 #include "tapeless/nn/model.h"
 #include "tapeless/optim/step_plan.h"
@@ -28,6 +29,9 @@ nn::Model build_model(const Recipe& recipe, const Extents& input,
                       const nn::NetFunction& net = nullptr);
 
 optim::StepOptions step_options(const Recipe& recipe);
+
+/// Precision and memory limit, for the recipe's batch.
+TrainingChoices training_choices(const Recipe& recipe);
 
 /// The factor of the learning rate before update `step` (from 1).
 std::function<double(int64_t step)> schedule_factor(const Recipe& recipe, int64_t steps_per_epoch);

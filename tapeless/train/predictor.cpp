@@ -28,6 +28,7 @@ Predictor::Predictor(const Recipe& recipe, const std::string& from, const Traine
   SessionSpec spec;
   spec.model = build_model(recipe, data_.input);
   spec.optimizer = step_options(recipe);
+  spec.choices = training_choices(recipe);
   spec.compile = compile_options(options);
   spec.evaluation_only = true;
   session_ = std::make_unique<Session>(std::move(spec));

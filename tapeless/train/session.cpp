@@ -34,7 +34,7 @@ Session::Session(SessionSpec spec) : seed_(spec.seed), schedule_(std::move(spec.
   const nn::Model& model = spec.model;
   TrainingModule program = build_training_module(
       model.module, {.loss = model.loss, .predict = model.predict, .init = model.init},
-      spec.optimizer);
+      spec.optimizer, spec.choices);
   module_ = std::move(program.module);
   plan_ = std::move(program.plan);
   for (std::string& entry : program.entries)

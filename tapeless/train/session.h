@@ -14,6 +14,7 @@ namespace tapeless {
 struct SessionSpec {
   nn::Model model;
   optim::StepOptions optimizer;
+  TrainingChoices choices;
   CompileOptions compile;
   uint64_t seed = 0;
   /// Compile no steps, only evaluation and prediction.

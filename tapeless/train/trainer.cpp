@@ -61,6 +61,7 @@ struct Trainer::Run {
     SessionSpec spec;
     spec.model = std::move(model);
     spec.optimizer = step_options(recipe);
+    spec.choices = training_choices(recipe);
     spec.compile = compile_options(options);
     spec.seed = recipe.train.seed;
     spec.optimizer.report_grad_norm = !options.out.empty() || !options.json.empty();
@@ -202,7 +203,9 @@ void Trainer::Run::save(const std::string& name) const {
 void Trainer::Run::report(const Evaluation& test) {
   if (options.out.empty()) return;
   Answers answers;
-  if (session.has("infer") && data.classes > 0) answers = classify();
+  bool classifier = data.classes > 0 && session.has("infer") &&
+                    session.executable().results("infer").at(0).type.rank() == 2;
+  if (classifier) answers = classify();
   write_run_report(options.out, recipe, data, test, answers);
 }
 

@@ -123,9 +123,28 @@ func @f(%x: f32[B, 4] input, %w: f32[4, 3] param, %b: f32[3] param) -> f32[B, 3]
   EXPECT_EQ(variables[1].init.scale, 0);
 }
 
-TEST(Nn, TwoParametersOfOneNameAreRefused) {
-  auto net = [](nn::Layers& l, Value* x) { return l.linear("fc", l.linear("fc", x, 4), 4); };
-  EXPECT_THROW(nn::make_model({.input = {4}}, net), CompileError);
+std::string mistake(const nn::Problem& problem, const nn::NetFunction& net) {
+  try {
+    nn::make_model(problem, net);
+  } catch (const CompileError& e) {
+    return e.what();
+  }
+  return "none";
+}
+
+TEST(Nn, MistakesNameTheLineOfTheLayer) {
+  auto twice = [](nn::Layers& l, Value* x) { return l.linear("fc", l.linear("fc", x, 4), 4); };
+  std::string text = mistake({.input = {4}}, twice);
+  EXPECT_NE(text.find("two parameters are named %fc.weight"), std::string::npos) << text;
+  EXPECT_NE(text.find("nn_test.cpp"), std::string::npos) << text;
+  auto open = [](nn::Layers& l, Value* x) { return l.linear("fc", x, 4); };
+  text = mistake({.input = {Dim::symbol("T")}}, open);
+  EXPECT_NE(text.find("[linear] axis 1 of f32[B, T] must have a known size"), std::string::npos)
+      << text;
+  text = mistake({.input = {4}, .loss = {.kind = "cros_entropy"}}, open);
+  EXPECT_NE(text.find("unknown loss `cros_entropy`, did you mean `cross_entropy`?"),
+            std::string::npos)
+      << text;
 }
 
 }  // namespace

@@ -187,5 +187,17 @@ TEST(Trainer, OneRowInABatchNorm) {
   Trainer(r, net).train();
 }
 
+TEST(EntryCall, InputsAreCounted) {
+  Trainer trainer(tiny_recipe());
+  EntryCall infer = trainer.session().entry("infer");
+  Tensor x(DType::kF32, {2, 6});
+  try {
+    infer.set_inputs({x, x});
+    FAIL() << "two inputs were taken";
+  } catch (const DataError& e) {
+    EXPECT_STREQ(e.what(), "@infer takes 1 inputs, the data have 2 fields");
+  }
+}
+
 }  // namespace
 }  // namespace tapeless

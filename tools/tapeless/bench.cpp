@@ -95,6 +95,7 @@ Session make_session(const Recipe& recipe, const BenchArguments& a, const Batche
   SessionSpec spec;
   spec.model = build_model(recipe, input);
   spec.optimizer = step_options(recipe);
+  spec.choices = training_choices(recipe);
   spec.compile = compile_options(a.recipe.options());
   spec.seed = recipe.train.seed;
   Session session(std::move(spec));
@@ -189,7 +190,7 @@ void print_profile(Session& session, const Batches& batches, const BenchArgument
 void bench(const BenchArguments& a, Clock::time_point start) {
   Recipe recipe = bench_recipe(a);
   Batches batches = a.batches.empty() ? take_batches(recipe, 20) : read_batches(a.batches);
-  if (batches.empty()) data_error("the data make no batch of {}", recipe.train.batch);
+  if (batches.empty()) data_error("{}: no batches", a.batches);
   recipe.train.batch = batches[0][0].dim(0);
   Session session = make_session(recipe, a, batches);
   if (a.profile) return print_profile(session, batches, a);

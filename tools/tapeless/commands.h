@@ -8,6 +8,7 @@ namespace tapeless {
 void add_bench(CLI::App& app);
 void add_doctor(CLI::App& app);
 void add_eval(CLI::App& app);
+void add_explain(CLI::App& app);
 void add_ops(CLI::App& app);
 void add_opt(CLI::App& app);
 void add_predict(CLI::App& app);

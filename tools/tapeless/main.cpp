@@ -22,6 +22,7 @@ int run(int argc, char** argv) {
   tapeless::add_opt(app);
   tapeless::add_run(app);
   tapeless::add_ops(app);
+  tapeless::add_explain(app);
   tapeless::add_doctor(app);
   try {
     app.parse(argc, argv);
