@@ -29,6 +29,9 @@ using loop::i64;
 
 namespace {
 
+// Products that pay for handing a part to a thread.
+constexpr int64_t kPartProducts = int64_t{1} << 17;
+
 class Contractor {
  public:
   Contractor(const Function& function, const Op& op, const loop::Machine& machine)
@@ -87,11 +90,13 @@ class Contractor {
     column_panels_ = loop::ceil_div(column_size_, i64(tile_.columns()));
   }
 
-  // Threads share the batch first. What is missing is cut from the columns where rows are read in
+  // Threads that this much work can occupy share the batch first. What is missing is cut from the columns where rows are read in
   // place, since then nothing is packed twice; else from the larger side, since each part packs
   // the other side anew.
   void partition() {
-    Expr wanted = loop::ceil_div(region_.threads(), loop::max(i64(1), batch_size_));
+    Expr work = batch_size_ * row_size_ * column_size_ * (k_first_ * k_rest_) / kPartProducts;
+    Expr threads = loop::min(region_.threads(), loop::max(i64(1), work));
+    Expr wanted = loop::ceil_div(threads, loop::max(i64(1), batch_size_));
     Expr wide = in_place() ? column_panels_ >= wanted : column_size_ >= row_size_;
     auto cut = [](const Expr& panels, const Expr& parts) {
       return loop::max(i64(1), loop::min(panels, parts));
@@ -182,11 +187,18 @@ class Contractor {
       for (Expr& i : own) i = segment.let("i", i);
       k_loops(segment, [&](Body& in, const Indices& k, Expr at) {
         Expr row = in.let("row", at * tile_.columns() + (first - n0));
-        vector_loop(in, "j", count, segment_lanes(last), [&](Body& lane, Expr j) {
+        auto move = [&](Body& lane, Expr j) {
           Indices index = own;
           index.push_back(inside + j);
           lane.store(columns_pack_, row + j, element(columns_, index, k));
-        });
+        };
+        int lanes = segment_lanes(last);
+        if (last.is_constant() && last.constant() <= lanes)
+          vector_loop(in, "j", i64(lanes), lanes, [&](Body& lane, Expr j) {
+            lane.when(j < count, [&](Body& on) { move(on, j); });
+          });
+        else
+          vector_loop(in, "j", count, lanes, move);
       });
     });
   }
