@@ -60,8 +60,7 @@ class ExprEmitter {
   llvm::Value* lane_address(const Place& place, llvm::Value* lane);
   bool has_masked(loop::Elem elem, bool contiguous) const;
   llvm::Value* entry_slot(llvm::Type* type);  // stack memory
-  llvm::Value* masked_load(llvm::Type* type, llvm::Value* at, llvm::Align align,
-                           llvm::Value* mask);
+  llvm::Value* masked_load(llvm::Type* type, llvm::Value* at, llvm::Align align, llvm::Value* mask);
   template <class Fn>
   void for_active_lanes(llvm::Value* mask, Fn fn);
   llvm::Value* to_memory(llvm::Value* value, loop::Elem elem);

@@ -12,11 +12,11 @@ namespace tapeless {
 struct Call::State {
   std::shared_ptr<const Executable> executable;
   const EntryPoint* entry = nullptr;
-  std::vector<Tensor> bound;     // as given
-  std::vector<Tensor> dense;     // what kernels read: the same, or a dense copy
+  std::vector<Tensor> bound;  // as given
+  std::vector<Tensor> dense;  // what kernels read: the same, or a dense copy
   SymbolValues symbols;
-  std::vector<Extents> shapes;   // of the last run
-  bool sized = false;            // symbols were bound once
+  std::vector<Extents> shapes;  // of the last run
+  bool sized = false;           // symbols were bound once
   SymbolValues capacities;
   Arena arena, scratch;
   std::vector<int64_t> offsets;  // by storage
@@ -155,11 +155,9 @@ void Call::State::size_launches() {
     launch.sizes.clear();
     for (const std::string& symbol : step.symbols)
       launch.sizes.push_back(symbol == "@threads" ? threads : symbols.at(symbol));
-    launch.tasks =
-        kernel.tasks ? loop::evaluate(kernel.tasks, kernel.sizes, launch.sizes) : 1;
-    launch.scratch_bytes = kernel.scratch_bytes
-                               ? loop::evaluate(kernel.scratch_bytes, kernel.sizes, launch.sizes)
-                               : 0;
+    launch.tasks = kernel.tasks ? loop::evaluate(kernel.tasks, kernel.sizes, launch.sizes) : 1;
+    launch.scratch_bytes =
+        kernel.scratch_bytes ? loop::evaluate(kernel.scratch_bytes, kernel.sizes, launch.sizes) : 0;
     scratch_most = std::max(scratch_most, launch.scratch_bytes);
   }
   scratch.reserve(scratch_most * threads);
@@ -168,9 +166,12 @@ void Call::State::size_launches() {
 void* Call::State::address(int storage) const {
   const Storage& s = entry->storages[static_cast<size_t>(storage)];
   switch (s.place) {
-    case Storage::Place::kParam: return dense[static_cast<size_t>(s.index)].raw();
-    case Storage::Place::kConstant: return s.constant.raw();
-    case Storage::Place::kArena: break;
+    case Storage::Place::kParam:
+      return dense[static_cast<size_t>(s.index)].raw();
+    case Storage::Place::kConstant:
+      return s.constant.raw();
+    case Storage::Place::kArena:
+      break;
   }
   return arena.data() + offsets[static_cast<size_t>(storage)];
 }
@@ -210,12 +211,11 @@ void Call::State::make_results() {
     const Slot& slot = entry->results[i];
     Extents shape = eval_shape(slot.type.shape, symbols);
     int storage = entry->places[i].storage;
-    bool in_arena =
-        entry->storages[static_cast<size_t>(storage)].place == Storage::Place::kArena;
-    results.push_back(in_arena && slot.updates < 0
-                          ? Tensor::view(slot.type.dtype, shape, dense_strides(shape),
-                                         address(storage))
-                          : Tensor());
+    bool in_arena = entry->storages[static_cast<size_t>(storage)].place == Storage::Place::kArena;
+    results.push_back(
+        in_arena && slot.updates < 0
+            ? Tensor::view(slot.type.dtype, shape, dense_strides(shape), address(storage))
+            : Tensor());
   }
 }
 

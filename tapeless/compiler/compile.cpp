@@ -77,8 +77,8 @@ std::shared_ptr<const Executable> compile(const Module& module, const CompileOpt
   program->fused = prepare(module, options, names);
   Target target = make_target(options.cpu);
   for (const std::string& name : names)
-    program->entries.push_back(schedule(program->fused, *program->fused.get(name), target.machine,
-                                        program->kernels));
+    program->entries.push_back(
+        schedule(program->fused, *program->fused.get(name), target.machine, program->kernels));
   std::optional<ObjectCache> cache;
   if (options.disk_cache) cache = ObjectCache::from_environment();
   program->code = compile_kernels(program->kernels, target, cache ? &*cache : nullptr);
@@ -126,8 +126,7 @@ const std::vector<Slot>& Executable::results(std::string_view entry) const {
 
 const CompileReport& Executable::report() const { return program_->report; }
 
-std::vector<Tensor> Executable::run(std::string_view entry,
-                                    const std::vector<Tensor>& args) const {
+std::vector<Tensor> Executable::run(std::string_view entry, const std::vector<Tensor>& args) const {
   Call c = call(entry);
   if (args.size() != params(entry).size())
     data_error("@{} takes {} arguments, got {}", entry, params(entry).size(), args.size());

@@ -16,10 +16,10 @@ namespace tapeless {
 struct Storage {
   enum class Place : uint8_t { kParam, kConstant, kArena };
   Place place = Place::kArena;
-  int index = 0;     // of the parameter
-  Tensor constant;   // kConstant
-  Dim bytes;         // kArena
-  int first = 0;     // kArena: steps that need it, both included
+  int index = 0;    // of the parameter
+  Tensor constant;  // kConstant
+  Dim bytes;        // kArena
+  int first = 0;    // kArena: steps that need it, both included
   int last = 0;
   std::string name;  // of the first value that lies there, for explain
 };

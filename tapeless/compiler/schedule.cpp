@@ -101,9 +101,7 @@ class Scheduler {
     auto found = last_use_.find(root(v));
     return found == last_use_.end() ? -1 : found->second;
   }
-  static bool is_alias(const Op& op) {
-    return op.def().lower != nullptr && op.def().lower->alias;
-  }
+  static bool is_alias(const Op& op) { return op.def().lower != nullptr && op.def().lower->alias; }
 
   void place(const Op& op) {
     if (is_alias(op)) {
@@ -160,7 +158,8 @@ class Scheduler {
   // Where result `i` of a region goes.
   int choose(const Op& op, const Function& region, int i) {
     const Value* v = op.result(i);
-    if (int param = update_target(op, region, i); param >= 0) return storage_of_.at(f_.param(param));
+    if (int param = update_target(op, region, i); param >= 0)
+      return storage_of_.at(f_.param(param));
     for (int p = 0; p < region.param_count(); ++p) {
       const Value* operand = op.operand(p);
       int storage = storage_of_.at(operand);
@@ -211,8 +210,8 @@ class Scheduler {
     TL_CHECK(callee.external.has_value(), "call of @{} is left", callee.name);
     Step step;
     char error[256];
-    step.external = find_external(callee.external->symbol.c_str(),
-                                  callee.external->library.c_str(), error, sizeof error);
+    step.external = find_external(callee.external->symbol.c_str(), callee.external->library.c_str(),
+                                  error, sizeof error);
     if (step.external == nullptr)
       compile_error(op.loc, "C function {} of @{} is not found: {}", callee.external->symbol,
                     callee.name, static_cast<const char*>(error));

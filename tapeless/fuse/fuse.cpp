@@ -29,7 +29,8 @@ std::string region_name(const Function& f, const Group& group) {
 
 class Splitter {
  public:
-  Splitter(const Function& f, const Groups& groups, Module& out) : f_(f), groups_(groups), out_(out) {
+  Splitter(const Function& f, const Groups& groups, Module& out)
+      : f_(f), groups_(groups), out_(out) {
     for (const auto& op : f.body)
       for (const Value* v : op->operands) readers_[v].push_back(op.get());
     results_.insert(f.results.begin(), f.results.end());

@@ -25,7 +25,7 @@ bool is_heavy(const Op& op) {
 }
 
 // A random tensor is always made again where it is read: its cost buys not storing it.
-constexpr int kCheap = 4;         // recomputed for any number of readers
+constexpr int kCheap = 4;        // recomputed for any number of readers
 constexpr int kPackingCost = 1;  // a contraction reads an element several times, or in place
 
 // Which groups a group needs, directly or not: a growing set of bits a group.

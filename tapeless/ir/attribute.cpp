@@ -13,8 +13,8 @@ namespace tapeless {
 namespace {
 
 constexpr std::array<std::string_view, 9> kKindNames = {
-    "a bool",   "an integer", "a real number", "a string", "a list of integers",
-    "a shape",  "a dtype",    "a function",    "a tensor"};
+    "a bool",  "an integer", "a real number", "a string", "a list of integers",
+    "a shape", "a dtype",    "a function",    "a tensor"};
 
 // Elements by dtype: reals in shortest form, integers and bools as they are.
 std::string element_str(const Tensor& t, int64_t i) {

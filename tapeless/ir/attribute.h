@@ -23,7 +23,17 @@ using Ints = std::vector<int64_t>;
 using Attr =
     std::variant<bool, int64_t, double, std::string, Ints, Shape, DType, FunctionRef, Tensor>;
 
-enum class AttrKind : uint8_t { kBool, kInt, kReal, kString, kInts, kShape, kDType, kFunction, kTensor };
+enum class AttrKind : uint8_t {
+  kBool,
+  kInt,
+  kReal,
+  kString,
+  kInts,
+  kShape,
+  kDType,
+  kFunction,
+  kTensor
+};
 
 std::string_view attr_kind_name(AttrKind kind);
 AttrKind kind_of(const Attr& attr);

@@ -1,4 +1,5 @@
-// Making ops: attribute defaults, operand counts, result types, and the binding of symbols by calls.
+// Making ops: attribute defaults, operand counts, result types, and the binding of symbols by
+// calls.
 #include "tapeless/ir/builder.h"
 
 namespace tapeless {

@@ -27,7 +27,9 @@ class Dim {
   Dim(int64_t value);  // NOLINT: numbers are sizes
   static Dim symbol(std::string name);
 
-  bool is_constant() const { return terms_.empty() || (terms_.size() == 1 && terms_[0].atoms.empty()); }
+  bool is_constant() const {
+    return terms_.empty() || (terms_.size() == 1 && terms_[0].atoms.empty());
+  }
   bool is(int64_t value) const { return is_constant() && constant() == value; }
   /// The number; checked to be constant.
   int64_t constant() const;
@@ -39,16 +41,17 @@ class Dim {
   void collect_symbols(std::set<std::string>& into) const;
   /// Evaluates in another algebra: numbers, symbols, and the three operations it has.
   template <class T>
-  T fold(const std::function<T(int64_t)>& number, const std::function<T(const std::string&)>& symbol,
+  T fold(const std::function<T(int64_t)>& number,
+         const std::function<T(const std::string&)>& symbol,
          const std::function<T(T, int64_t)>& floor_div) const {
     T sum = number(0);
     for (const Term& term : terms_) {
       T value = number(term.coefficient);
       for (const Atom& atom : term.atoms)
-        value = value * (atom.numerator
-                             ? floor_div(atom.numerator->fold<T>(number, symbol, floor_div),
-                                         atom.divisor)
-                             : symbol(atom.key));
+        value = value *
+                (atom.numerator
+                     ? floor_div(atom.numerator->fold<T>(number, symbol, floor_div), atom.divisor)
+                     : symbol(atom.key));
       sum = sum + value;
     }
     return sum;
@@ -87,9 +90,9 @@ Dim ceildiv(const Dim& a, int64_t divisor);
 /// a / b where it is exact for every value of the symbols, by a number or a single term.
 std::optional<Dim> divide_exact(const Dim& a, const Dim& b);
 
-/// The symbol that `pattern = value` settles: the only one of `pattern` without an entry in `known`,
-/// where the pattern is a number times it plus the rest and the value allows it. `B + 1 = 9` gives
-/// B = 8.
+/// The symbol that `pattern = value` settles: the only one of `pattern` without an entry in
+/// `known`, where the pattern is a number times it plus the rest and the value allows it. `B + 1 =
+/// 9` gives B = 8.
 std::optional<std::pair<std::string, Dim>> solve(const Dim& pattern, const Dim& value,
                                                  const std::map<std::string, Dim>& known);
 

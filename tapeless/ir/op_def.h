@@ -9,10 +9,10 @@
 namespace tapeless {
 
 class Builder;
-class Vjp;           // ops/vjp.h
-class ReferenceCall; // ops/reference.h
-class ModeForm;      // ops/mode_form.h
-struct Lowering;     // ops/lowering.h
+class Vjp;            // ops/vjp.h
+class ReferenceCall;  // ops/reference.h
+class ModeForm;       // ops/mode_form.h
+struct Lowering;      // ops/lowering.h
 
 /// One attribute of an op. A default of monostate means that it must be given (or, with
 /// `optional`, that it may be absent).

@@ -26,8 +26,8 @@ class Verifier {
  private:
   [[noreturn]] void fail(const Function& f, const Loc& loc, const std::string& what) {
     if (after_.empty()) throw_compile_error(loc, what);
-    throw InternalError(fmt::format("after {}: @{}: {} at {}\n{}", after_, f.name, what, loc.str(),
-                                    print(f)));
+    throw InternalError(
+        fmt::format("after {}: @{}: {} at {}\n{}", after_, f.name, what, loc.str(), print(f)));
   }
 
   void function(const Function& f) {
@@ -51,18 +51,17 @@ class Verifier {
   void check_op(const Function& f, const Op& op) {
     const OpDef& def = op.def();
     if (module_.stage < def.legal_from || module_.stage > def.legal_until)
-      fail(f, op.loc, fmt::format("V3: op {} is not allowed at stage {} (from {} until {})",
-                                  def.name, stage_name(module_.stage), stage_name(def.legal_from),
-                                  stage_name(def.legal_until)));
+      fail(f, op.loc,
+           fmt::format("V3: op {} is not allowed at stage {} (from {} until {})", def.name,
+                       stage_name(module_.stage), stage_name(def.legal_from),
+                       stage_name(def.legal_until)));
     if (def.differs_by_mode() && module_.stage >= Stage::kSpecialized)
       fail(f, op.loc, fmt::format("V7: op {} is not allowed after specialize", def.name));
     std::vector<Type> operands;
     for (const Value* v : op.operands) operands.push_back(v->type);
-    std::vector<Type> inferred =
-        def.result_type({def.name, operands, op.attrs, &module_, op.loc});
+    std::vector<Type> inferred = def.result_type({def.name, operands, op.attrs, &module_, op.loc});
     bool same = inferred.size() == op.results.size();
-    for (size_t i = 0; same && i < inferred.size(); ++i)
-      same = inferred[i] == op.results[i]->type;
+    for (size_t i = 0; same && i < inferred.size(); ++i) same = inferred[i] == op.results[i]->type;
     if (!same) fail(f, op.loc, "V2: result types of `" + print(op) + "` are not what it infers");
   }
 

@@ -84,15 +84,14 @@ class Contractor {
     // Entries of k's first dimension in a chunk; at least one chunk, so that an empty k stores 0.
     chunk_entries_ = loop::max(i64(1), i64(tile_.depth) / loop::max(i64(1), k_rest_));
     one_chunk_ = numel(k_).is_constant() && numel(k_).constant() <= tile_.depth;
-    chunks_ = one_chunk_ ? i64(1)
-                         : loop::max(i64(1), loop::ceil_div(k_first_, chunk_entries_));
+    chunks_ = one_chunk_ ? i64(1) : loop::max(i64(1), loop::ceil_div(k_first_, chunk_entries_));
     row_panels_ = loop::ceil_div(row_size_, i64(tile_.rows));
     column_panels_ = loop::ceil_div(column_size_, i64(tile_.columns()));
   }
 
-  // Threads that this much work can occupy share the batch first. What is missing is cut from the columns where rows are read in
-  // place, since then nothing is packed twice; else from the larger side, since each part packs
-  // the other side anew.
+  // Threads that this much work can occupy share the batch first. What is missing is cut from the
+  // columns where rows are read in place, since then nothing is packed twice; else from the larger
+  // side, since each part packs the other side anew.
   void partition() {
     Expr work = batch_size_ * row_size_ * column_size_ * (k_first_ * k_rest_) / kPartProducts;
     Expr threads = loop::min(region_.threads(), loop::max(i64(1), work));
@@ -102,8 +101,8 @@ class Contractor {
       return loop::max(i64(1), loop::min(panels, parts));
     };
     Expr major_parts = cut(loop::select(wide, column_panels_, row_panels_), wanted);
-    Expr minor_parts = cut(loop::select(wide, row_panels_, column_panels_),
-                           loop::ceil_div(wanted, major_parts));
+    Expr minor_parts =
+        cut(loop::select(wide, row_panels_, column_panels_), loop::ceil_div(wanted, major_parts));
     row_parts_ = loop::select(wide, minor_parts, major_parts);
     column_parts_ = loop::select(wide, major_parts, minor_parts);
     rows_per_part_ = loop::ceil_div(row_panels_, row_parts_);
@@ -168,9 +167,10 @@ class Contractor {
         });
       });
     };
-    b.when(loop::eq(width, i64(tile_.columns())),
-           [&](Body& full) { pack(full, i64(tile_.columns())); },
-           [&](Body& part) { pack(part, width); });
+    b.when(
+        loop::eq(width, i64(tile_.columns())),
+        [&](Body& full) { pack(full, i64(tile_.columns())); },
+        [&](Body& part) { pack(part, width); });
   }
 
   // The columns of a panel, cut where the last own dimension starts anew: runs of memory.
@@ -238,8 +238,8 @@ class Contractor {
 
   void tile(Body& b, Expr c, Expr p, Expr q, Expr n0, Expr width) {
     Expr m0 = b.let("m0", (row_panel0_ + p) * tile_.rows);
-    Expr base = one_chunk_ ? i64(0)
-                           : b.let("tb", (p * column_count_ + q) * (tile_.rows * tile_.columns()));
+    Expr base =
+        one_chunk_ ? i64(0) : b.let("tb", (p * column_count_ + q) * (tile_.rows * tile_.columns()));
     loop::Local acc = b.make_local("acc", vector_, tile_.rows * tile_.vectors);
     auto each = [&](auto&& fn) {
       for (int i = 0; i < tile_.rows; ++i)
@@ -302,9 +302,9 @@ class Contractor {
   void step(Body& b, const loop::Local& acc, Expr at, const std::function<Expr(int)>& row) {
     std::vector<Expr> column;
     for (int v = 0; v < tile_.vectors; ++v)
-      column.push_back(b.let(
-          "b", loop::load(columns_pack_,
-                          loop::ramp(at * tile_.columns() + v * tile_.lanes, tile_.lanes))));
+      column.push_back(
+          b.let("b", loop::load(columns_pack_,
+                                loop::ramp(at * tile_.columns() + v * tile_.lanes, tile_.lanes))));
     for (int i = 0; i < tile_.rows; ++i) {
       Expr a = b.let("a", loop::broadcast(row(i), tile_.lanes));
       for (int v = 0; v < tile_.vectors; ++v) {

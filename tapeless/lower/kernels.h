@@ -22,8 +22,7 @@ void vector_loop(loop::Body& body, const std::string& name, loop::Expr extent, i
 
 LoweredKernel lower_elementwise(const Function& region, const loop::Machine& machine);
 LoweredKernel lower_reduction(const Function& region, const Op& op, const loop::Machine& machine);
-LoweredKernel lower_contraction(const Function& region, const Op& op,
-                                const loop::Machine& machine);
+LoweredKernel lower_contraction(const Function& region, const Op& op, const loop::Machine& machine);
 std::vector<LoweredKernel> lower_scatter(const Function& region, const Op& op,
                                          const loop::Machine& machine);
 

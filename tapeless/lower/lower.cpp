@@ -29,9 +29,8 @@ bool read_elsewhere(const Value* v, const Value* param, bool exact, const Shape&
   if (v->def == nullptr) return false;
   const Lowering& lower = *v->def->def().lower;
   bool still = exact && lower.element != nullptr && lower.pointwise && v->type.shape == space;
-  return std::any_of(v->def->operands.begin(), v->def->operands.end(), [&](const Value* o) {
-    return read_elsewhere(o, param, still, space);
-  });
+  return std::any_of(v->def->operands.begin(), v->def->operands.end(),
+                     [&](const Value* o) { return read_elsewhere(o, param, still, space); });
 }
 
 }  // namespace

@@ -48,9 +48,12 @@ Indices partly_flat(Region& region, const Shape& shape, size_t flat, const Expr&
 
 double columns_cost(const Layout& layout) {
   switch (layout.lanes) {
-    case Layout::Lanes::kFlat: return 0.25;
-    case Layout::Lanes::kSegments: return 0.4;
-    case Layout::Lanes::kGathered: break;
+    case Layout::Lanes::kFlat:
+      return 0.25;
+    case Layout::Lanes::kSegments:
+      return 0.4;
+    case Layout::Lanes::kGathered:
+      break;
   }
   return 1.5;
 }

@@ -26,12 +26,16 @@ constexpr int kReduceLanes = 64;  // four chains of AVX-512; the same on every m
 
 Prim combiner(Reduction::Kind kind) {
   switch (kind) {
-    case Reduction::Kind::kSum: return Prim::kAdd;
-    case Reduction::Kind::kProd: return Prim::kMul;
+    case Reduction::Kind::kSum:
+      return Prim::kAdd;
+    case Reduction::Kind::kProd:
+      return Prim::kMul;
     case Reduction::Kind::kMax:
-    case Reduction::Kind::kArgMax: return Prim::kMax;
+    case Reduction::Kind::kArgMax:
+      return Prim::kMax;
     case Reduction::Kind::kMin:
-    case Reduction::Kind::kArgMin: return Prim::kMin;
+    case Reduction::Kind::kArgMin:
+      return Prim::kMin;
   }
   return Prim::kAdd;
 }
@@ -88,9 +92,7 @@ class Reducer {
     }
   }
 
-  bool across() const {
-    return last_axis_reduced_ || numel(op_.result_type().shape).is(1);
-  }
+  bool across() const { return last_axis_reduced_ || numel(op_.result_type().shape).is(1); }
 
   const Shape& space() const { return op_.result_type().shape; }
 
@@ -112,9 +114,7 @@ class Reducer {
     finish(b, value, at);
   }
 
-  Expr start() const {
-    return loop::identity(combiner(kind_), type_);
-  }
+  Expr start() const { return loop::identity(combiner(kind_), type_); }
 
   void nest(Body& b, const Indices& at, Indices& reduced, size_t run, size_t axis, bool vectors) {
     if (run == runs_.size()) {

@@ -76,7 +76,8 @@ Indices Region::split(Expr flat, const Shape& shape) {
 }
 
 Expr Region::position(const Indices& index, const Shape& shape) {
-  TL_CHECK(index.size() == shape.size(), "index of rank {} into {}", index.size(), shape_str(shape));
+  TL_CHECK(index.size() == shape.size(), "index of rank {} into {}", index.size(),
+           shape_str(shape));
   struct Axis {
     Dim extent;
     Expr index;

@@ -46,8 +46,8 @@ LoweredKernel add_updates(const Function& function, const Op& op, const loop::Ma
     vector_loop(b, "j", count, lanes, [&](Body& in, Expr j) {
       OperandElements elements(region, op);
       Indices column = region.split(begin + j, inner);
-      Expr target = in.let("to", region.position(how.target(elements, at, column),
-                                                 op.result_type().shape));
+      Expr target =
+          in.let("to", region.position(how.target(elements, at, column), op.result_type().shape));
       auto add = [&](Body& to) {
         Expr old = loop::load(region.result_buffer(0), target);
         to.store(region.result_buffer(0), target, old + how.value(elements, at, column));

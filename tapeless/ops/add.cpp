@@ -37,9 +37,10 @@ constexpr RewriteRule kRules[] = {rules::drop_neutral<-0.0, 0>, rules::drop_neut
 
 constinit const OpDef kAddOp{
     .name = "add",
-    .doc = "x + y, elementwise with NumPy broadcasting. Operands of one numeric dtype. Two row-sparse "
-           "values of one shape give a row-sparse value with the rows of both, a dense and a "
-           "row-sparse one a dense value.",
+    .doc =
+        "x + y, elementwise with NumPy broadcasting. Operands of one numeric dtype. Two row-sparse "
+        "values of one shape give a row-sparse value with the rows of both, a dense and a "
+        "row-sparse one a dense value.",
     .min_operands = 2,
     .max_operands = 2,
     .result_type = result_type,

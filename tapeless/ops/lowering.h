@@ -52,9 +52,9 @@ struct Reduction {
   loop::Expr (*finish)(Elements& e, loop::Expr value) = nullptr;
 };
 
-/// result[batch..., m..., n...] = sum over k... of a(batch, m, k) * b(batch, k, n), a chain of fused
-/// multiply-adds in the order of k. Index lists of any length (also empty): convolutions have two
-/// or three dimensions in n and k.
+/// result[batch..., m..., n...] = sum over k... of a(batch, m, k) * b(batch, k, n), a chain of
+/// fused multiply-adds in the order of k. Index lists of any length (also empty): convolutions have
+/// two or three dimensions in n and k.
 struct Contraction {
   struct Spaces {
     Shape batch, m, n, k;

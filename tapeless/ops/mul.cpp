@@ -26,8 +26,9 @@ constexpr RewriteRule kRules[] = {rules::drop_neutral<1.0, 0>, rules::drop_neutr
 
 constinit const OpDef kMulOp{
     .name = "mul",
-    .doc = "x * y, elementwise with NumPy broadcasting. Operands of one numeric dtype. A "
-           "row-sparse value times a scalar is row-sparse.",
+    .doc =
+        "x * y, elementwise with NumPy broadcasting. Operands of one numeric dtype. A "
+        "row-sparse value times a scalar is row-sparse.",
     .min_operands = 2,
     .max_operands = 2,
     .result_type = result_type,

@@ -37,9 +37,8 @@ void for_each(const ReferenceCall& c, const std::function<void(int64_t, int64_t)
   Extents kept_shape = c.in(0).shape();
   for (int64_t axis : over) kept_shape[static_cast<size_t>(axis)] = 1;
   int64_t from = 0;
-  for_each_index(c.in(0).shape(), [&](const Extents& index) {
-    f(from++, broadcast_flat(index, kept_shape));
-  });
+  for_each_index(c.in(0).shape(),
+                 [&](const Extents& index) { f(from++, broadcast_flat(index, kept_shape)); });
 }
 
 }  // namespace tapeless::reduce

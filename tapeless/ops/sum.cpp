@@ -8,9 +8,8 @@ namespace tapeless {
 
 namespace {
 
-constexpr Reduction kReduction{.kind = Reduction::Kind::kSum,
-                               .extents = reduce::extents,
-                               .element = reduce::element};
+constexpr Reduction kReduction{
+    .kind = Reduction::Kind::kSum, .extents = reduce::extents, .element = reduce::element};
 constexpr Lowering kLowering{.reduction = &kReduction};
 
 // y = sum over axes of x: dx = dy, spread back over the axes

@@ -48,11 +48,10 @@ Placement place(std::span<const Lifetime> lifetimes) {
     }
     out.offsets[i] = offset;
     out.total = std::max(out.total, offset + bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
-                                   [&](size_t a, size_t b) {
-                                     return out.offsets[a] < out.offsets[b];
-                                   }),
-                  i);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), i,
+                         [&](size_t a, size_t b) { return out.offsets[a] < out.offsets[b]; }),
+        i);
   }
   return out;
 }

@@ -43,7 +43,8 @@ Tile select_tile(const loop::Machine& machine, loop::Elem elem, const Dim& m, co
       tile.vectors = c.vectors;
     }
   }
-  if (m.is_constant()) tile.rows = static_cast<int>(std::clamp<int64_t>(m.constant(), 1, tile.rows));
+  if (m.is_constant())
+    tile.rows = static_cast<int>(std::clamp<int64_t>(m.constant(), 1, tile.rows));
   return tile;
 }
 

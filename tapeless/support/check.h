@@ -26,9 +26,9 @@ std::string check_message(fmt::format_string<Args...> format, Args&&... args) {
 }  // namespace tapeless
 
 /// Always on. The message is built only when the check fails.
-#define TL_CHECK(condition, ...)                                               \
-  do {                                                                         \
-    if (!(condition)) [[unlikely]]                                             \
-      ::tapeless::detail::check_failed(__FILE__, __LINE__, #condition,         \
+#define TL_CHECK(condition, ...)                                                        \
+  do {                                                                                  \
+    if (!(condition)) [[unlikely]]                                                      \
+      ::tapeless::detail::check_failed(__FILE__, __LINE__, #condition,                  \
                                        ::tapeless::detail::check_message(__VA_ARGS__)); \
   } while (false)

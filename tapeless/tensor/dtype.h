@@ -47,15 +47,24 @@ struct TypeTag {
 template <class F>
 decltype(auto) visit_dtype(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::kF32: return f(TypeTag<float>{});
-    case DType::kF64: return f(TypeTag<double>{});
-    case DType::kBF16: return f(TypeTag<BF16>{});
-    case DType::kF16: return f(TypeTag<F16>{});
-    case DType::kI32: return f(TypeTag<int32_t>{});
-    case DType::kI64: return f(TypeTag<int64_t>{});
-    case DType::kU8: return f(TypeTag<uint8_t>{});
-    case DType::kBool: return f(TypeTag<bool>{});
-    case DType::kKey: break;
+    case DType::kF32:
+      return f(TypeTag<float>{});
+    case DType::kF64:
+      return f(TypeTag<double>{});
+    case DType::kBF16:
+      return f(TypeTag<BF16>{});
+    case DType::kF16:
+      return f(TypeTag<F16>{});
+    case DType::kI32:
+      return f(TypeTag<int32_t>{});
+    case DType::kI64:
+      return f(TypeTag<int64_t>{});
+    case DType::kU8:
+      return f(TypeTag<uint8_t>{});
+    case DType::kBool:
+      return f(TypeTag<bool>{});
+    case DType::kKey:
+      break;
   }
   return f(TypeTag<uint64_t>{});
 }

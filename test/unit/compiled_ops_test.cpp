@@ -27,10 +27,14 @@ class CompiledOps : public testing::TestWithParam<Param> {};
 
 double tolerance(DType dtype) {
   switch (dtype) {
-    case DType::kF64: return 1e-12;
-    case DType::kBF16: return 8e-3;
-    case DType::kF16: return 1e-3;
-    default: return 2e-5;
+    case DType::kF64:
+      return 1e-12;
+    case DType::kBF16:
+      return 8e-3;
+    case DType::kF16:
+      return 1e-3;
+    default:
+      return 2e-5;
   }
 }
 
