@@ -28,26 +28,39 @@ bool is_heavy(const Op& op) {
 constexpr int kCheap = 4;        // recomputed for any number of readers
 constexpr int kPackingCost = 1;  // a contraction reads an element several times, or in place
 
-// Which groups a group needs, directly or not: a growing set of bits a group.
+// Which groups a group needs, directly or not: a row of bits a group.
 class Ancestors {
  public:
   void open() {
-    rows_.emplace_back();
-    for (auto& row : rows_) row.resize(rows_.size(), false);
+    rows_.emplace_back((rows_.size() >> 6) + 1, 0);
+    needed_.push_back(false);
   }
-  bool needs(int group, int other) const { return rows_[size_t(group)][size_t(other)]; }
+  bool needs(int group, int other) const {
+    const Row& row = rows_[static_cast<size_t>(group)];
+    auto word = static_cast<size_t>(other) >> 6;
+    return word < row.size() && (row[word] >> (other & 63) & 1) != 0;
+  }
   // `group`, and all that need it, from now on need `other` and what it needs.
   void add(int group, int other) {
-    std::vector<bool> gained = rows_[size_t(other)];
-    gained[size_t(other)] = true;
+    Row gained = rows_[static_cast<size_t>(other)];
+    gained.resize(std::max(gained.size(), (static_cast<size_t>(other) >> 6) + 1));
+    gained[static_cast<size_t>(other) >> 6] |= uint64_t{1} << (other & 63);
+    needed_[static_cast<size_t>(other)] = true;
+    merge(rows_[static_cast<size_t>(group)], gained);
+    if (!needed_[static_cast<size_t>(group)]) return;
     for (size_t g = 0; g < rows_.size(); ++g)
-      if (static_cast<int>(g) == group || rows_[g][size_t(group)])
-        for (size_t i = 0; i < gained.size(); ++i)
-          if (gained[i]) rows_[g][i] = true;
+      if (needs(static_cast<int>(g), group)) merge(rows_[g], gained);
   }
 
  private:
-  std::vector<std::vector<bool>> rows_;
+  using Row = std::vector<uint64_t>;
+  static void merge(Row& row, const Row& gained) {
+    if (row.size() < gained.size()) row.resize(gained.size());
+    for (size_t i = 0; i < gained.size(); ++i) row[i] |= gained[i];
+  }
+
+  std::vector<Row> rows_;
+  std::vector<bool> needed_;  // by some group
 };
 
 class Grouper {
