@@ -2,7 +2,6 @@
 PRESET ?= dev
 BUILD := build
 JOBS := $(shell nproc)
-RECIPES := cnn cnn-bn mlp mlp-tiny
 
 .PHONY: help deps torch-env configure build test lint format demo bench clean
 .DEFAULT_GOAL := help
@@ -39,9 +38,8 @@ format: deps ## Format all C++ files in place
 demo: build ## Train a CNN on 60,000 images and write runs/demo/report.html
 	@$(BUILD)/bin/tapeless train recipes/cnn-bn.toml --out runs/demo
 
-bench: build ## Time a training step of each recipe
-	@for recipe in $(RECIPES); do \
-	  $(BUILD)/bin/tapeless bench recipes/$$recipe.toml || exit 1; done
+bench: build ## Time training steps beside PyTorch eager and print the ratios
+	@python3 bench/run.py --tapeless $(BUILD)/bin/tapeless
 
 clean: ## Remove all build folders
 	@rm -rf build build-*

@@ -130,9 +130,10 @@ void RunLog::evaluation(int64_t step, int64_t epoch, const std::string& split,
 
 void RunLog::done(const TrainResult& result) {
   Sinks& s = *sinks_;
-  s.write(DoneEvent{.reason = result.interrupted     ? "interrupted"
-                              : result.stopped_early ? "early_stop"
-                                                     : "finished",
+  s.write(DoneEvent{.reason = result.interrupted         ? "interrupted"
+                              : result.stopped_early     ? "early_stop"
+                              : result.epochs < s.epochs ? "max_steps"
+                                                         : "finished",
                     .step = result.steps,
                     .epoch = result.epochs,
                     .seconds = std::chrono::duration<double>(Clock::now() - s.begun).count(),
