@@ -2,7 +2,7 @@
 
 One shot (parity):  torch_eager.py cnn --steps 200 --no-dropout --save-init i.safetensors
                     --save-batches b.safetensors --json -
-Served (bench):     torch_eager.py cnn --serve      reads a number of steps a line, writes step times
+Served (bench):     torch_eager.py cnn --serve      reads steps to do a line, writes step times
 """
 
 import argparse
@@ -69,7 +69,8 @@ def make_optimizer(name, parameters, rate):
     if name == "adamw":
         return torch.optim.AdamW(parameters, lr=rate, fused=True)
     momentum = 0.9 if name == "momentum" else 0.0
-    return torch.optim.SGD(parameters, lr=rate, momentum=momentum, nesterov=momentum > 0, fused=True)
+    nesterov = momentum > 0
+    return torch.optim.SGD(parameters, lr=rate, momentum=momentum, nesterov=nesterov, fused=True)
 
 
 def read_idx(path):

@@ -35,6 +35,8 @@ ALLOWED = {
     **{stage: [*VOCABULARY, "runtime"] for stage in STAGES},
     # Optimizers are text: instantiating one is reading it.
     "optim": [*VOCABULARY, "text"],
+    # Which tile fits is said in select/; lowering asks for it where it makes the loops.
+    "lower": [*VOCABULARY, "runtime", "select"],
     "compiler": [*VOCABULARY, *STAGES, "runtime"],
     "nn": [*VOCABULARY, *STAGES, "runtime", "compiler"],
     "train": [*VOCABULARY, *STAGES, "runtime", "import", "compiler", "nn", "data"],
