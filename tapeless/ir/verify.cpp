@@ -50,13 +50,13 @@ class Verifier {
 
   void check_op(const Function& f, const Op& op) {
     const OpDef& def = op.def();
+    if ((def.differs_by_mode() || op.has("mode")) && module_.stage >= Stage::kSpecialized)
+      fail(f, op.loc, fmt::format("V7: op {} is not allowed after specialize", def.name));
     if (module_.stage < def.legal_from || module_.stage > def.legal_until)
       fail(f, op.loc,
            fmt::format("V3: op {} is not allowed at stage {} (from {} until {})", def.name,
                        stage_name(module_.stage), stage_name(def.legal_from),
                        stage_name(def.legal_until)));
-    if (def.differs_by_mode() && module_.stage >= Stage::kSpecialized)
-      fail(f, op.loc, fmt::format("V7: op {} is not allowed after specialize", def.name));
     std::vector<Type> operands;
     for (const Value* v : op.operands) operands.push_back(v->type);
     std::vector<Type> inferred = def.result_type({def.name, operands, op.attrs, &module_, op.loc});
