@@ -54,11 +54,12 @@ Target target_of(const IsaClass& c, const Features& host) {
 
 Target make_target(std::string_view name) {
   const Features host = llvm::sys::getHostCPUFeatures();
+  if (name == "portable") name = "x86-64";
   for (const IsaClass& c : kClasses) {
     if (name == c.name) return target_of(c, host);
     if (name == "native" && has_all(host, c)) return target_of(c, host);
   }
-  data_error("unknown CPU `{}`: expected native, avx512, avx2 or x86-64", name);
+  data_error("unknown CPU `{}`: expected native, avx512, avx2 or portable", name);
 }
 
 }  // namespace tapeless

@@ -16,7 +16,7 @@ struct Target {
   bool host_can_run = true;
 };
 
-/// "native" (the best class of this CPU), "avx512", "avx2" or "x86-64" (the portable one).
+/// "native" (the best class of this CPU), "avx512", "avx2" or "portable" ("x86-64").
 /// Another name, or a class that LLVM does not know, is a DataError.
 Target make_target(std::string_view name);
 

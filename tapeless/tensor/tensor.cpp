@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <new>
 
 namespace tapeless {
@@ -79,12 +81,24 @@ double to_double(T value) {
     return static_cast<double>(value);
 }
 
+// Towards zero and held within the range; NaN is 0. Compiled code casts the same.
+template <class T>
+T saturate(double value) {
+  using Limits = std::numeric_limits<T>;
+  if (std::isnan(value)) return 0;
+  if (value <= static_cast<double>(Limits::min())) return Limits::min();
+  if (value >= static_cast<double>(Limits::max())) return Limits::max();
+  return static_cast<T>(value);
+}
+
 template <class T>
 T from_double(double value) {
   if constexpr (std::is_same_v<T, BF16> || std::is_same_v<T, F16>)
     return T(static_cast<float>(value));
   else if constexpr (std::is_same_v<T, bool>)
     return value != 0;
+  else if constexpr (std::is_integral_v<T>)
+    return saturate<T>(value);
   else
     return static_cast<T>(value);
 }
