@@ -2,6 +2,7 @@
 // generator.
 #include <fmt/core.h>
 
+#include <cmath>
 #include <random>
 
 #include "commands.h"
@@ -23,7 +24,7 @@ struct RunArguments {
   uint64_t seed = 0;
   int64_t max_elements = 64;
   int threads = 1;
-  bool interp = false;
+  bool interp = false, compare = false;
 };
 
 // `x=f32[2] [1, 2]` or `k=key 7`: a name and a tensor.
@@ -107,15 +108,40 @@ std::vector<Tensor> collect_arguments(const Function& f, const RunArguments& arg
   return out;
 }
 
+// Compiled results are those of the interpreter but for the order of sums and the last bits of
+// functions: the largest element bounds the terms that were added.
+void check_close(const Tensor& got, const Tensor& want, const std::string& name) {
+  double unit = 0, largest = 1;
+  if (is_float(want.dtype()))
+    unit = want.dtype() == DType::kF64 ? 1e-12 : want.dtype() == DType::kF32 ? 2e-5 : 1e-2;
+  for (int64_t i = 0; i < want.numel(); ++i)
+    if (std::isfinite(want.get(i))) largest = std::max(largest, std::abs(want.get(i)));
+  for (int64_t i = 0; i < want.numel(); ++i) {
+    double a = got.get(i), b = want.get(i);
+    bool same = a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= unit * largest;
+    TL_CHECK(same, "result {}, element {}: compiled {}, interpreted {}", name, i, a, b);
+  }
+}
+
 std::vector<Tensor> call(const Module& module, const std::string& entry,
                          const std::vector<Tensor>& inputs, const RunArguments& arguments) {
   try {
     if (arguments.interp) return interpret(module, entry, inputs);
-    return compile(module, {.threads = arguments.threads, .entries = {entry}})->run(entry, inputs);
+    std::vector<Tensor> copies;  // for what is updated in place
+    for (const Tensor& t : inputs) copies.push_back(t.clone());
+    CompileOptions options{.threads = arguments.threads, .entries = {entry}};
+    std::vector<Tensor> got = compile(module, options)->run(entry, copies);
+    if (!arguments.compare) return got;
+    std::vector<Tensor> want = interpret(module, entry, inputs);
+    for (size_t i = 0; i < want.size(); ++i) check_close(got[i], want[i], std::to_string(i));
+    return got;
   } catch (const InternalError& e) {
     throw_with_reproducer(
         e, module,
-        fmt::format("tapeless run %s --entry {}{}", entry, arguments.interp ? " --interp" : ""));
+        fmt::format("tapeless run %s --entry {}{}", entry,
+                    arguments.interp    ? " --interp"
+                    : arguments.compare ? " --compare"
+                                        : ""));
   }
 }
 
@@ -150,6 +176,8 @@ void add_run(CLI::App& app) {
   command->add_option("--max-elements", a->max_elements, "print at most so many a tensor");
   command->add_option("--threads", a->threads, "threads of the compiled code");
   command->add_flag("--interp", a->interp, "run op by op through the reference interpreter");
+  command->add_flag("--compare", a->compare, "run both ways and fail where the results differ")
+      ->excludes("--interp");
   command->callback([a] { run(*a); });
 }
 
