@@ -278,7 +278,8 @@ class Attacher {
     }
     Value* loss = b.make(kDivOp, {s.find("acc.sum"), divisor});
     s.function().add_result(loss, "loss");
-    s.function().add_result(total, "weight");
+    // A value of its own, for the accumulator is cleared in place.
+    s.function().add_result(build::add(b, total, build::constant_like(b, total, 0)), "weight");
     s.update(loss, gradients);
     for (const StatePlan& a : plan_.accumulators)
       s.renew(a.name, build::full_like(b, s.find(a.name), 0), nullptr);

@@ -123,25 +123,35 @@ void check_close(const Tensor& got, const Tensor& want, const std::string& name)
   }
 }
 
+std::vector<Tensor> run_compiled(const Module& module, const std::string& entry,
+                                 const std::vector<Tensor>& inputs, int threads, bool fuse) {
+  CompileOptions options{.threads = threads, .fuse = fuse, .entries = {entry}};
+  return compile(module, options)->run(entry, inputs);
+}
+
+// Close to the interpreter's results, and the same bits with other threads and without fusion.
+void check_ways(const Module& module, const std::string& entry, const std::vector<Tensor>& inputs,
+                int threads, const std::vector<Tensor>& got) {
+  std::vector<Tensor> want = interpret(module, entry, inputs);
+  for (size_t i = 0; i < want.size(); ++i) check_close(got[i], want[i], std::to_string(i));
+  auto same = [&](const std::vector<Tensor>& other, const char* way) {
+    for (size_t i = 0; i < got.size(); ++i)
+      TL_CHECK(same_bits(got[i], other[i]), "result {} has other bits {}", i, way);
+  };
+  same(run_compiled(module, entry, inputs, threads == 1 ? 3 : 1, true), "at another thread count");
+  same(run_compiled(module, entry, inputs, threads, false), "without fusion");
+}
+
 std::vector<Tensor> call(const Module& module, const std::string& entry,
                          const std::vector<Tensor>& inputs, const RunArguments& arguments) {
   try {
     if (arguments.interp) return interpret(module, entry, inputs);
-    std::vector<Tensor> copies;  // for what is updated in place
-    for (const Tensor& t : inputs) copies.push_back(t.clone());
-    CompileOptions options{.threads = arguments.threads, .entries = {entry}};
-    std::vector<Tensor> got = compile(module, options)->run(entry, copies);
-    if (!arguments.compare) return got;
-    std::vector<Tensor> want = interpret(module, entry, inputs);
-    for (size_t i = 0; i < want.size(); ++i) check_close(got[i], want[i], std::to_string(i));
+    std::vector<Tensor> got = run_compiled(module, entry, inputs, arguments.threads, true);
+    if (arguments.compare) check_ways(module, entry, inputs, arguments.threads, got);
     return got;
   } catch (const InternalError& e) {
-    throw_with_reproducer(
-        e, module,
-        fmt::format("tapeless run %s --entry {}{}", entry,
-                    arguments.interp    ? " --interp"
-                    : arguments.compare ? " --compare"
-                                        : ""));
+    const char* way = arguments.interp ? " --interp" : arguments.compare ? " --compare" : "";
+    throw_with_reproducer(e, module, fmt::format("tapeless run %s --entry {}{}", entry, way));
   }
 }
 
@@ -176,7 +186,7 @@ void add_run(CLI::App& app) {
   command->add_option("--max-elements", a->max_elements, "print at most so many a tensor");
   command->add_option("--threads", a->threads, "threads of the compiled code");
   command->add_flag("--interp", a->interp, "run op by op through the reference interpreter");
-  command->add_flag("--compare", a->compare, "run both ways and fail where the results differ")
+  command->add_flag("--compare", a->compare, "fail where the interpreter, other threads or no fusion differ")
       ->excludes("--interp");
   command->callback([a] { run(*a); });
 }
