@@ -29,12 +29,15 @@ def run_tidy(build, file):
 
 def changed_files(build, stamps):
     """(file, stamp path, fingerprint) of what is to be checked."""
-    root = pathlib.Path.cwd()
+    root, seen = pathlib.Path.cwd(), set()
     for entry in json.loads((build / "compile_commands.json").read_text()):
         file = pathlib.Path(entry["directory"], entry["file"]).resolve()
         if not file.is_relative_to(root) or file.is_relative_to(build.resolve()):
             continue
         file = file.relative_to(root)
+        if file in seen:  # shared by several targets
+            continue
+        seen.add(file)
         stamp = stamps / (str(file).replace("/", "_") + ".ok")
         mark = fingerprint(entry, file)
         if not stamp.exists() or stamp.read_text() != mark:
