@@ -1,5 +1,6 @@
 // Compiled code against the interpreter: every case of every op and its gradient, on every
-// instruction-set class that this CPU runs; and the same bits from three threads and without fusion.
+// instruction-set class that this CPU runs; and the same bits from three threads and without
+// fusion.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -186,7 +186,9 @@ void add_run(CLI::App& app) {
   command->add_option("--max-elements", a->max_elements, "print at most so many a tensor");
   command->add_option("--threads", a->threads, "threads of the compiled code");
   command->add_flag("--interp", a->interp, "run op by op through the reference interpreter");
-  command->add_flag("--compare", a->compare, "fail where the interpreter, other threads or no fusion differ")
+  command
+      ->add_flag("--compare", a->compare,
+                 "fail where the interpreter, other threads or no fusion differ")
       ->excludes("--interp");
   command->callback([a] { run(*a); });
 }
