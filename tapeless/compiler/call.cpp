@@ -232,6 +232,13 @@ void Call::State::run_step(size_t i) {
 }
 
 void Call::State::copy_updates() const {
+  for (size_t i = 0; i < entry->places.size(); ++i) {
+    const ResultPlace& place = entry->places[i];
+    if (place.copy_from < 0) continue;
+    const Type& type = entry->results[i].type;
+    std::memcpy(address(place.storage), address(place.copy_from),
+                static_cast<size_t>(numel(type.shape).eval(symbols) * dtype_size(type.dtype)));
+  }
   for (const ResultPlace& place : entry->places) {
     if (place.copy_to_param < 0) continue;
     const Tensor& to = dense[static_cast<size_t>(place.copy_to_param)];

@@ -4,7 +4,8 @@
 //     alias, results of regions an operand's where that dies here and may be shared, else a piece
 //     of the arena.
 //  3. A result named "%w" is written into parameter w itself where every read of w comes before;
-//     otherwise it is copied there at the end.
+//     otherwise it is copied there at the end. An old value of such a parameter that is a result
+//     too is copied to the arena before that.
 #include <algorithm>
 #include <unordered_map>
 
@@ -231,10 +232,22 @@ class Scheduler {
     out_.steps.push_back(std::move(step));
   }
 
+  // Whether the result is what a parameter held before this call gives it another value.
+  bool is_old_value(size_t i) const {
+    const Storage& s = out_.storages[static_cast<size_t>(storage_of_.at(f_.results[i]))];
+    if (s.place != Storage::Place::kParam || out_.results[i].updates == s.index) return false;
+    return std::any_of(out_.results.begin(), out_.results.end(),
+                       [&](const Slot& slot) { return slot.updates == s.index; });
+  }
+
   void results() {
     for (size_t i = 0; i < f_.results.size(); ++i) {
       ResultPlace place;
       place.storage = storage_of_.at(f_.results[i]);
+      if (is_old_value(i)) {
+        place.copy_from = place.storage;
+        place.storage = arena(f_.results[i]);
+      }
       Storage& s = out_.storages[static_cast<size_t>(place.storage)];
       s.last = std::max(s.last, static_cast<int>(out_.steps.size()));
       int target = out_.results[i].updates;
