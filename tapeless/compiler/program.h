@@ -39,7 +39,7 @@ struct Step {
 /// A result: where it lies, and what has to happen at the end.
 struct ResultPlace {
   int storage = 0;
-  int copy_from = -1;      // a storage: the old value of a parameter, kept before updates are copied
+  int copy_from = -1;      // a parameter whose old value is kept here before updates are copied
   int copy_to_param = -1;  // an update that could not be made in place is copied at the end
 };
 
