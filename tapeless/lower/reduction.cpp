@@ -71,7 +71,8 @@ class Reducer {
   }
 
  private:
-  // Reduced axes that follow one another in the operand are one loop.
+  // Reduced axes that follow one another are one loop, whatever the operand is made of: lanes count
+  // along it, so that anything else would give other bits under fusion.
   void find_runs() {
     if (op_.def().find_attr("axes") == nullptr) {
       runs_.assign(extents_.size(), 1);
@@ -79,15 +80,8 @@ class Reducer {
     }
     Ints axes = infer::reduced_axes(op_.attrs, op_.operand_type(0).rank());
     last_axis_reduced_ = !axes.empty() && axes.back() == op_.operand_type(0).rank() - 1;
-    // The run of the operand's axes that each axis belongs to.
-    std::vector<size_t> run_of;
-    for (int length : collapsible_runs(op_.operands, op_.operand_type(0).shape)) {
-      size_t run = run_of.empty() ? 0 : run_of.back() + 1;
-      run_of.insert(run_of.end(), static_cast<size_t>(length), run);
-    }
     for (size_t i = 0; i < axes.size(); ++i) {
-      auto axis = static_cast<size_t>(axes[i]);
-      bool joins = i > 0 && axes[i] == axes[i - 1] + 1 && run_of[axis] == run_of[axis - 1];
+      bool joins = i > 0 && axes[i] == axes[i - 1] + 1;
       joins ? (void)++runs_.back() : runs_.push_back(1);
     }
   }

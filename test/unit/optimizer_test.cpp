@@ -305,6 +305,22 @@ TEST(Conformance, Case7NegativeLimitsAreRefused) {
   EXPECT_THROW(Session(linear_loss("f32[2]"), o), CompileError);
 }
 
+// A step reads a bf16 weight, but adds to the f32 one: no update is too small for it.
+TEST(Conformance, Case8SmallUpdatesOfRoundedWeights) {
+  Session s(R"(func @loss(%c: f32[1] input, %w: f32[1] param) -> (f32[], f32[]) {
+    %r = round_to %w {to = bf16}
+    %p = mul %c, %r
+    %s = sum %p
+    %one = constant {value = f32 1.0}
+    return %s, %one
+  })",
+            with("sgd", {{"lr", 1.0}}));
+  s.set("w", {1}, {1});
+  s.set("c", {1}, {6e-4});
+  for (int t = 1; t <= 100; ++t) s.run("train_step");
+  EXPECT_NEAR(s.get("w"), 0.94, 1e-5);
+}
+
 // The dense update of a table whose gradient comes by rows; duplicates are summed first.
 TEST(Conformance, Case5EmbeddingRows) {
   Session s(R"(func @loss(%ids: i64[3] input, %c: f32[3, 2] input, %table: f32[4, 2] param)
