@@ -1,6 +1,6 @@
 """Text tests: %tapeless runs the command, FileCheck reads its output, `not` expects failure.
 
-Substitutions: %tapeless %python %data %source %build %cxx %cmake, and lit's own %s %t %T.
+Substitutions: %tapeless %python %data %source %build %cxx %cmake %unprivileged, and lit's own %s %t %T.
 Features to REQUIRE: torch, avx512, fashion-mnist, sanitizer.
 """
 
@@ -43,6 +43,11 @@ def has_cpu_flag(flag):
         return False
 
 
+def unprivileged():
+    """Before a command: permissions of files hold for it, also where the tests run as root."""
+    return "setpriv --bounding-set=-dac_override,-dac_read_search" if os.geteuid() == 0 else "env"
+
+
 python = find_python()
 data = "/usr/share/datasets"
 if has_torch(python):
@@ -62,6 +67,7 @@ config.substitutions += [
     ("%build", site["build_dir"]),
     ("%cxx", site["cxx"]),
     ("%cmake", site["cmake"]),
+    ("%unprivileged", unprivileged()),
 ]
 
 llvm_tools = "/usr/lib/llvm-19/bin"

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tapeless/compiler/program.h"
+#include "tapeless/ir/builder.h"
 #include "tapeless/plan/plan.h"
 #include "tapeless/runtime/arena.h"
 
@@ -17,9 +18,11 @@ struct Call::State {
   SymbolValues symbols;
   std::vector<Extents> shapes;  // of the last run
   bool sized = false;           // symbols were bound once
+  std::vector<bool> moved;      // bound to other memory since overlaps were looked for
+  std::unique_ptr<Call> ahead;  // computes indices to check
   SymbolValues capacities;
   Arena arena, scratch;
-  std::vector<int64_t> offsets;  // by storage
+  std::vector<int64_t> storage_bytes, offsets;
   int64_t planned = 0;
 
   struct Launch {
@@ -34,7 +37,12 @@ struct Call::State {
   const Executable::Program& program() const { return executable->program(); }
   int param_index(std::string_view name) const;
   void check(int i, const Tensor& t) const;
+  bool updated(size_t i) const;
+  void check_overlaps();
+  SymbolValues solve_symbols() const;
   void bind_symbols();
+  void check_data();
+  void prepare();
   void plan();
   void size_launches();
   void point();
@@ -49,6 +57,30 @@ namespace {
 
 std::string extents_str(const Tensor& t) { return t.type_str(); }
 
+bool same_memory(const Tensor& a, const Tensor& b) {
+  return a.defined() && b.defined() && a.raw() == b.raw() && a.shape() == b.shape() &&
+         a.strides() == b.strides();
+}
+
+// The bytes that a view reaches: [first, second).
+std::pair<const std::byte*, const std::byte*> reach(const Tensor& t) {
+  const auto* at = static_cast<const std::byte*>(t.raw());
+  if (t.numel() == 0) return {at, at};
+  int64_t low = 0, high = 0;
+  for (int axis = 0; axis < t.rank(); ++axis) {
+    int64_t span = (t.dim(axis) - 1) * t.strides()[static_cast<size_t>(axis)];
+    (span < 0 ? low : high) += span;
+  }
+  int64_t size = dtype_size(t.dtype());
+  return {at + low * size, at + (high + 1) * size};
+}
+
+bool overlap(const Tensor& a, const Tensor& b) {
+  auto [a_first, a_end] = reach(a);
+  auto [b_first, b_end] = reach(b);
+  return a_first < b_end && b_first < a_end && a_first != a_end && b_first != b_end;
+}
+
 }  // namespace
 
 Call::Call(std::shared_ptr<const Executable> executable, std::string_view entry)
@@ -57,6 +89,9 @@ Call::Call(std::shared_ptr<const Executable> executable, std::string_view entry)
   state_->entry = &state_->executable->program().entry(entry);
   state_->bound.resize(state_->entry->params.size());
   state_->dense.resize(state_->entry->params.size());
+  state_->moved.resize(state_->entry->params.size());
+  if (const std::string& ahead = state_->entry->checks.ahead; !ahead.empty())
+    state_->ahead = std::make_unique<Call>(state_->executable, ahead);
 }
 
 Call::~Call() = default;
@@ -78,33 +113,52 @@ void Call::State::check(int i, const Tensor& t) const {
   if (!t.defined() || t.dtype() != slot.type.dtype || t.rank() != slot.type.rank())
     data_error("@{}: %{} is {}, expected {}", entry->name, slot.name,
                t.defined() ? extents_str(t) : std::string("missing"), slot.type.str());
-  bool updated = std::any_of(entry->results.begin(), entry->results.end(),
-                             [&](const Slot& r) { return r.updates == i; });
-  if (updated && !t.is_dense())
+  if (updated(static_cast<size_t>(i)) && !t.is_dense())
     data_error("@{}: %{} is updated in place and must be dense", entry->name, slot.name);
+}
+
+bool Call::State::updated(size_t i) const {
+  return std::any_of(entry->results.begin(), entry->results.end(),
+                     [&](const Slot& r) { return r.updates == static_cast<int>(i); });
+}
+
+// What is written may be read through one name only.
+void Call::State::check_overlaps() {
+  for (size_t i = 0; i < bound.size(); ++i) {
+    if (!moved[i]) continue;
+    bool written = updated(i);
+    for (size_t j = 0; j < bound.size(); ++j) {
+      if (i == j || !(written || updated(j)) || !overlap(bound[i], bound[j])) continue;
+      const std::string& name = entry->params[written ? i : j].name;
+      data_error("@{}: %{} is updated in place and may not share memory with %{}", entry->name,
+                 name, entry->params[written ? j : i].name);
+    }
+  }
+  std::fill(moved.begin(), moved.end(), false);
 }
 
 void Call::bind(int i, Tensor tensor) {
   state_->check(i, tensor);
-  state_->bound[static_cast<size_t>(i)] = std::move(tensor);
+  auto at = static_cast<size_t>(i);
+  if (!same_memory(state_->bound[at], tensor)) state_->moved[at] = true;
+  state_->bound[at] = std::move(tensor);
 }
 
 void Call::bind(std::string_view name, Tensor tensor) {
   bind(state_->param_index(name), std::move(tensor));
 }
 
-void Call::State::bind_symbols() {
-  bool same = sized && shapes.size() == bound.size();
-  for (size_t i = 0; same && i < bound.size(); ++i) same = shapes[i] == bound[i].shape();
-  if (same) return;
-  SymbolValues values;
+// Sizes from the shapes bound, which must fit the parameters' types.
+SymbolValues Call::State::solve_symbols() const {
+  std::vector<Type> wanted, given;
   for (size_t i = 0; i < bound.size(); ++i) {
-    const Slot& slot = entry->params[i];
     if (!bound[i].defined()) check(static_cast<int>(i), bound[i]);
-    for (int axis = 0; axis < slot.type.rank(); ++axis)
-      if (auto symbol = slot.type.shape[static_cast<size_t>(axis)].as_symbol())
-        values.emplace(*symbol, bound[i].dim(axis));
+    wanted.push_back(entry->params[i].type);
+    given.emplace_back(bound[i].dtype(), Shape(bound[i].shape().begin(), bound[i].shape().end()));
   }
+  SymbolValues values;
+  for (const auto& [symbol, size] : tapeless::bind_symbols(wanted, given))
+    values.emplace(symbol, size.constant());
   for (const auto& [symbol, bound_at] : entry->bounds)
     if (auto found = values.find(symbol); found != values.end() && found->second > bound_at)
       data_error("@{}: {} is {}, its bound is {}", entry->name, symbol, found->second, bound_at);
@@ -114,6 +168,16 @@ void Call::State::bind_symbols() {
       data_error("@{}: %{} is {}, expected {}", entry->name, slot.name, extents_str(bound[i]),
                  slot.type.str());
   }
+  return values;
+}
+
+void Call::State::bind_symbols() {
+  bool same = sized && shapes.size() == bound.size();
+  for (size_t i = 0; same && i < bound.size(); ++i) same = shapes[i] == bound[i].shape();
+  if (same) return;
+  SymbolValues values = solve_symbols();
+  for (const SizeCheck& c : entry->checks.sizes) check_size(c, values, entry->name);
+  sized = false;
   symbols = std::move(values);
   shapes.clear();
   for (const Tensor& t : bound) shapes.push_back(t.shape());
@@ -123,7 +187,8 @@ void Call::State::bind_symbols() {
   sized = true;
 }
 
-// Offsets for the largest sizes met so far; a new table only where one grew.
+// Offsets for the largest sizes met so far; a new table only where one grew. A storage may also
+// grow as a symbol falls: `N - B`.
 void Call::State::plan() {
   bool grew = offsets.empty();
   for (const auto& [symbol, value] : symbols) {
@@ -131,12 +196,17 @@ void Call::State::plan() {
     if (value > capacity) grew = true;
     capacity = std::max(capacity, value);
   }
+  storage_bytes.resize(entry->storages.size());
+  for (size_t i = 0; i < storage_bytes.size(); ++i) {
+    const Storage& s = entry->storages[i];
+    if (s.place != Storage::Place::kArena || s.bytes.eval(symbols) <= storage_bytes[i]) continue;
+    storage_bytes[i] = std::max(s.bytes.eval(symbols), s.bytes.eval(capacities));
+    grew = true;
+  }
   if (!grew) return;
   std::vector<Lifetime> lifetimes;
-  for (const Storage& s : entry->storages)
-    lifetimes.push_back(s.place == Storage::Place::kArena
-                            ? Lifetime{s.bytes.eval(capacities), s.first, s.last}
-                            : Lifetime{0, s.first, s.last});
+  for (size_t i = 0; i < storage_bytes.size(); ++i)
+    lifetimes.push_back({storage_bytes[i], entry->storages[i].first, entry->storages[i].last});
   Placement placement = place(lifetimes);
   offsets = std::move(placement.offsets);
   planned = placement.total;
@@ -246,17 +316,34 @@ void Call::State::copy_updates() const {
   }
 }
 
+// Indices that are no indices are an error while every parameter is as it was.
+void Call::State::check_data() {
+  if (ahead) {
+    for (size_t i = 0; i < bound.size(); ++i) ahead->bind(static_cast<int>(i), bound[i]);
+    ahead->run();
+  }
+  for (const EntryIndexCheck& c : entry->checks.indices)
+    check_indices(c.check,
+                  c.param >= 0 ? bound[static_cast<size_t>(c.param)] : ahead->result(c.computed),
+                  symbols, entry->name);
+}
+
+void Call::State::prepare() {
+  bind_symbols();
+  check_overlaps();
+  check_data();
+  point();
+}
+
 void Call::run() {
-  state_->bind_symbols();
-  state_->point();
+  state_->prepare();
   for (size_t i = 0; i < state_->launches.size(); ++i) state_->run_step(i);
   state_->copy_updates();
 }
 
 std::vector<Call::StepTime> Call::run_timed() {
   using Clock = std::chrono::steady_clock;
-  state_->bind_symbols();
-  state_->point();
+  state_->prepare();
   std::vector<StepTime> times;
   for (size_t i = 0; i < state_->launches.size(); ++i) {
     auto start = Clock::now();

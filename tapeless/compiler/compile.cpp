@@ -54,10 +54,17 @@ void require_specialized(Module& m) {
   m.stage = Stage::kSpecialized;
 }
 
-Module prepare(const Module& module, const CompileOptions& options,
-               const std::vector<std::string>& names) {
-  Module m = entries_alone(module, names);
-  require_specialized(m);
+// The checks of each entry. Appends the names of functions that compute checks ahead.
+std::vector<EntryChecks> collect_all_checks(Module& flat, std::vector<std::string>& names) {
+  std::vector<EntryChecks> checks;
+  for (size_t i = 0; i < names.size(); ++i) {
+    checks.push_back(collect_checks(flat, names[i]));
+    if (!checks.back().ahead.empty()) names.push_back(checks.back().ahead);
+  }
+  return checks;
+}
+
+Module prepare(Module m, const CompileOptions& options) {
   verify(m, "inline_calls");
   m = simplify(expand_composites(simplify(m)));
   verify(m, "simplify");
@@ -74,11 +81,17 @@ std::shared_ptr<const Executable> compile(const Module& module, const CompileOpt
   auto program = std::make_unique<Executable::Program>();
   program->options = options;
   std::vector<std::string> names = entry_names(module, options);
-  program->fused = prepare(module, options, names);
+  program->public_entries = names.size();
+  Module flat = entries_alone(module, names);
+  require_specialized(flat);
+  std::vector<EntryChecks> checks = collect_all_checks(flat, names);
+  program->fused = prepare(std::move(flat), options);
   Target target = make_target(options.cpu);
-  for (const std::string& name : names)
+  for (size_t i = 0; i < names.size(); ++i) {
     program->entries.push_back(
-        schedule(program->fused, *program->fused.get(name), target.machine, program->kernels));
+        schedule(program->fused, *program->fused.get(names[i]), target.machine, program->kernels));
+    program->entries.back().checks = std::move(checks[i]);
+  }
   std::optional<ObjectCache> cache;
   if (options.disk_cache) cache = ObjectCache::from_environment();
   program->code = compile_kernels(program->kernels, target, cache ? &*cache : nullptr);
@@ -106,7 +119,7 @@ const EntryPoint& Executable::Program::entry(std::string_view name) const {
 
 std::vector<std::string> Executable::entries() const {
   std::vector<std::string> names;
-  for (const EntryPoint& e : program_->entries) names.push_back(e.name);
+  for (size_t i = 0; i < program_->public_entries; ++i) names.push_back(program_->entries[i].name);
   return names;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tapeless/codegen/compile.h"
+#include "tapeless/compiler/checks.h"
 #include "tapeless/compiler/executable.h"
 #include "tapeless/loop/loop.h"
 #include "tapeless/runtime/external.h"
@@ -50,6 +51,7 @@ struct EntryPoint {
   std::vector<Storage> storages;
   std::vector<Step> steps;
   std::vector<ResultPlace> places;
+  EntryChecks checks;
 };
 
 struct Executable::Program {
@@ -58,7 +60,8 @@ struct Executable::Program {
   Module fused;                       // for explain: the regions, as IR
   std::vector<loop::Kernel> kernels;  // one a step; equal ones share code
   CompiledKernels code;
-  std::vector<EntryPoint> entries;
+  std::vector<EntryPoint> entries;  // those asked for, then those that compute checks
+  size_t public_entries = 0;
   std::unique_ptr<ThreadPool> threads;
 
   const EntryPoint& entry(std::string_view name) const;

@@ -9,6 +9,7 @@
 #include "tapeless/ir/builder.h"
 #include "tapeless/ir/op_def.h"
 #include "tapeless/ir/print.h"
+#include "tapeless/ops/checks.h"
 #include "tapeless/ops/ops.h"
 #include "tapeless/ops/reference.h"
 
@@ -40,6 +41,7 @@ class Interpreter {
     for (const auto& op : f.body) {
       std::vector<Tensor> operands;
       for (const Value* v : op->operands) operands.push_back(values.at(v));
+      check(*op, operands, symbols, f.name);
       std::vector<Tensor> results = run_op(*op, operands, symbols);
       TL_CHECK(results.size() == op->results.size(), "results of {}", print(*op));
       for (size_t i = 0; i < results.size(); ++i) {
@@ -52,6 +54,14 @@ class Interpreter {
     std::vector<Tensor> out;
     for (const Value* v : f.results) out.push_back(values.at(v));
     return out;
+  }
+
+  static void check(const Op& op, const std::vector<Tensor>& operands, const SymbolValues& symbols,
+                    const std::string& entry) {
+    OpChecks checks = checks_of(op);
+    for (const SizeCheck& c : checks.sizes) check_size(c, symbols, entry);
+    for (const IndexCheck& c : checks.indices)
+      check_indices(c, operands[static_cast<size_t>(c.operand)], symbols, entry);
   }
 
   std::vector<Tensor> run_op(const Op& op, const std::vector<Tensor>& operands,
@@ -90,10 +100,7 @@ class Interpreter {
   static std::vector<Tensor> allocate(const std::vector<Type>& types, const SymbolValues& symbols) {
     std::vector<Tensor> out;
     for (const Type& type : types) {
-      Extents shape = eval_shape(type.shape, symbols);
-      for (int64_t d : shape)
-        if (d < 0) data_error("a result of type {} has a negative size {}", type.str(), d);
-      out.emplace_back(type.dtype, std::move(shape));
+      out.emplace_back(type.dtype, eval_shape(type.shape, symbols));
     }
     return out;
   }

@@ -67,6 +67,16 @@ std::optional<std::string> Dim::as_symbol() const {
   return terms_[0].atoms[0].key;
 }
 
+bool Dim::may_be_negative() const {
+  return std::any_of(terms_.begin(), terms_.end(), [](const Term& term) {
+    return term.coefficient < 0 || std::any_of(
+                                       term.atoms.begin(), term.atoms.end(),
+                                       [](const Atom& atom) {
+                                         return atom.numerator && atom.numerator->may_be_negative();
+                                       });
+  });
+}
+
 namespace {
 
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }

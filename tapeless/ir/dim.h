@@ -38,6 +38,8 @@ class Dim {
 
   int64_t eval(const SymbolValues& values) const;
   Dim substitute(const std::map<std::string, Dim>& with) const;
+  /// Whether some sizes of 0 or more of the symbols could make it negative: false is sure.
+  bool may_be_negative() const;
   void collect_symbols(std::set<std::string>& into) const;
   /// Evaluates in another algebra: numbers, symbols, and the three operations it has.
   template <class T>

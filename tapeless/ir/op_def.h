@@ -13,6 +13,7 @@ class Vjp;            // ops/vjp.h
 class ReferenceCall;  // ops/reference.h
 class ModeForm;       // ops/mode_form.h
 struct Lowering;      // ops/lowering.h
+struct OpChecks;      // ops/checks.h
 
 /// One attribute of an op. A default of monostate means that it must be given (or, with
 /// `optional`, that it may be absent).
@@ -89,6 +90,9 @@ struct OpDef {
   void (*train)(ModeForm& form) = nullptr;
   void (*infer)(ModeForm& form) = nullptr;
   std::vector<Type> (*result_type)(const TypeQuery& q) = nullptr;
+  /// What data must be like beyond their types, such as indices that lie within their axis.
+  /// Checked before the op's reference runs, and before the first step of compiled code.
+  void (*checks)(const Op& op, OpChecks& into) = nullptr;
   void (*reference)(ReferenceCall& call) = nullptr;
   /// Null only where `expand` is given: then the expansion is differentiated.
   VjpRule vjp = nullptr;

@@ -1,8 +1,11 @@
 // batch_norm: normalisation over everything but the channel. Its train form uses the batch's own
 // statistics (the op batch_norm_train) and moves the running ones; its infer form is an affine map.
+#include <fmt/core.h>
+
 #include <cmath>
 
 #include "tapeless/ops/build.h"
+#include "tapeless/ops/checks.h"
 #include "tapeless/ops/infer.h"
 #include "tapeless/ops/mode_form.h"
 #include "tapeless/ops/ops.h"
@@ -67,16 +70,23 @@ void check_operands(const TypeQuery& q, int vectors) {
 // --- batch_norm_train: (x, scale, bias) -> (y, mean, biased variance)
 
 constexpr AttrDef kTrainAttrs[] = {kEps};
-constexpr const char* kOneValue =
-    "batch_norm in train mode needs at least two values a channel, got";
+constexpr const char* kOneValue = "batch_norm in train mode needs at least two values a channel";
 
 std::vector<Type> train_type(const TypeQuery& q) {
   check_operands(q, 2);
   const Type& x = q.operand(0);
   Dim count = numel(channel_extents(x));
   if (count.is_constant() && count.constant() < 2)
-    q.fail("{} {}: x is {}", kOneValue, count.constant(), x.str());
+    q.fail("{}, got {}: x is {}", kOneValue, count.constant(), x.str());
   return {x, q.operand(1), q.operand(1)};
+}
+
+void train_checks(const Op& op, OpChecks& into) {
+  const Type& x = op.operand_type(0);
+  into.sizes.push_back({.size = numel(channel_extents(x)),
+                        .least = 2,
+                        .unless_empty = x.shape[1],
+                        .message = fmt::format("{}: x is {}", kOneValue, x.str())});
 }
 
 struct Moments {
@@ -103,8 +113,6 @@ Moments moments(const Tensor& x) {
 
 void train_reference(ReferenceCall& c) {
   const Tensor& x = c.in(0);
-  int64_t count = x.dim(1) == 0 ? 2 : x.numel() / x.dim(1);
-  if (count < 2) data_error("{}: {} {}", c.op.loc.str(), kOneValue, count);
   Moments m = moments(x);
   double eps = c.op.real("eps");
   for_each_channel(x, [&](int64_t i, size_t channel) {
@@ -268,6 +276,7 @@ constinit const OpDef kBatchNormTrainOp{
     .min_operands = 3,
     .max_operands = 3,
     .result_type = train_type,
+    .checks = train_checks,
     .reference = train_reference,
     .vjp = train_vjp,
     .expand = train_expand,

@@ -135,6 +135,7 @@ constinit const OpDef kCrossEntropyOp{
     .min_operands = 2,
     .max_operands = 3,
     .result_type = result_type,
+    .checks = label_rows::checks,
     .reference = reference,
     .vjp = vjp,
     .expand = expand,

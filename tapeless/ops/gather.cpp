@@ -1,6 +1,7 @@
 // gather and scatter_add: whole slices of a tensor at given indices, and their sum back. Each is
 // the other's gradient. An index outside of the axis is an error of the data, never wrapped.
 #include "tapeless/ops/build.h"
+#include "tapeless/ops/checks.h"
 #include "tapeless/ops/infer.h"
 #include "tapeless/ops/lowering.h"
 #include "tapeless/ops/ops.h"
@@ -21,6 +22,10 @@ constexpr AttrDef kAttrs[] = {{.name = "axis",
 size_t axis_of(const Op& op) {
   int64_t axis = op.integer("axis");
   return static_cast<size_t>(axis < 0 ? axis + op.operand_type(0).rank() : axis);
+}
+
+void checks(const Op& op, OpChecks& into) {
+  into.indices.push_back({.operand = 1, .limit = op.operand_type(0).shape[axis_of(op)]});
 }
 
 // x with its axis replaced by the shape of the indices.
@@ -47,11 +52,7 @@ void for_each_gathered(const ReferenceCall& c, const Extents& table, const Tenso
   for_each_index(shape, [&](const Extents& index) {
     auto first = index.begin() + static_cast<std::ptrdiff_t>(axis);
     Extents which(first, first + static_cast<std::ptrdiff_t>(count));
-    int64_t at = flat(which, indices.shape());
-    int64_t chosen = indices.get_int(at);
-    if (chosen < 0 || chosen >= table[axis])
-      data_error("{}: [{}] index {} at position {} is outside of [0, {})", c.op.loc.str(),
-                 c.op.name(), chosen, at, table[axis]);
+    int64_t chosen = indices.get_int(flat(which, indices.shape()));
     Extents from(index.begin(), first);
     from.push_back(chosen);
     from.insert(from.end(), first + static_cast<std::ptrdiff_t>(count), index.end());
@@ -200,6 +201,7 @@ constinit const OpDef kGatherOp{
     .min_operands = 2,
     .max_operands = 2,
     .result_type = gather_type,
+    .checks = checks,
     .reference = gather_reference,
     .vjp = gather_vjp,
     .lower = &kGatherLowering,
@@ -216,6 +218,7 @@ constinit const OpDef kScatterAddOp{
     .min_operands = 3,
     .max_operands = 3,
     .result_type = scatter_type,
+    .checks = checks,
     .reference = scatter_reference,
     .vjp = scatter_vjp,
     .lower = &kScatterLowering,

@@ -63,14 +63,17 @@ Value* Rows::weight() const {
   return over_rows(row_weights != nullptr ? row_weights : build::constant(b_, dtype_, 1));
 }
 
+void checks(const Op& op, OpChecks& into) {
+  into.indices.push_back({.operand = 1,
+                          .limit = op.operand_type(0).shape.back(),
+                          .except = op.integer("ignore_index")});
+}
+
 void for_each_row(const ReferenceCall& c, const std::function<void(int64_t, int64_t, double)>& f) {
-  int64_t classes = c.in(0).shape().back(), ignore = c.op.integer("ignore_index");
+  int64_t ignore = c.op.integer("ignore_index");
   for (int64_t row = 0; row < c.in(1).numel(); ++row) {
     int64_t label = c.in(1).get_int(row);
     if (label == ignore) continue;
-    if (label < 0 || label >= classes)
-      data_error("[{}] label {} in row {} is neither a class (0 to {}) nor ignore_index {}",
-                 c.op.name(), label, row, classes - 1, ignore);
     f(row, label, c.in_count() > 2 ? c.in(2).get(label) : 1);
   }
 }

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "tapeless/ops/build.h"
+#include "tapeless/ops/checks.h"
 #include "tapeless/ops/ops.h"
 #include "tapeless/ops/reference.h"
 
@@ -41,8 +42,10 @@ class Rows {
   Value* keep(Value* x) const;
 };
 
-/// Calls f(row, label, weight of the label) for the rows that count. A DataError names the row and
-/// the value of a label that is neither a class nor `ignore_index`.
+/// A label is a class or `ignore_index`.
+void checks(const Op& op, OpChecks& into);
+
+/// Calls f(row, label, weight of the label) for the rows that count.
 void for_each_row(const ReferenceCall& c, const std::function<void(int64_t, int64_t, double)>& f);
 
 inline constexpr AttrDef kIgnoreIndex{.name = "ignore_index",

@@ -68,6 +68,7 @@ constinit const OpDef kNllLossOp{
     .min_operands = 2,
     .max_operands = 3,
     .result_type = label_rows::result_type,
+    .checks = label_rows::checks,
     .reference = reference,
     .vjp = vjp,
     .expand = expand,

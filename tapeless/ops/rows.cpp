@@ -1,6 +1,7 @@
 // rows and densify: a matrix given by some of its rows, and the matrix. Until a stage makes use of
 // the rows alone, both become a scatter into zeros; the interpreter holds such a value densely.
 #include "tapeless/ops/build.h"
+#include "tapeless/ops/checks.h"
 #include "tapeless/ops/infer.h"
 #include "tapeless/ops/ops.h"
 #include "tapeless/ops/reference.h"
@@ -26,15 +27,16 @@ std::vector<Type> rows_type(const TypeQuery& q) {
   return {Type::sparse(values.dtype, shape, indices.shape[0])};
 }
 
+void rows_checks(const Op& op, OpChecks& into) {
+  into.indices.push_back({.operand = 0, .limit = op.dims("shape")[0]});
+}
+
 void rows_reference(ReferenceCall& c) {
   const Tensor &indices = c.in(0), &values = c.in(1);
   std::vector<double> sums(static_cast<size_t>(c.out().numel()));
   int64_t width = indices.numel() == 0 ? 0 : values.numel() / indices.numel();
   for (int64_t i = 0; i < indices.numel(); ++i) {
     int64_t row = indices.get_int(i);
-    if (row < 0 || row >= c.out().dim(0))
-      data_error("{}: [rows] index {} at position {} is outside of [0, {})", c.op.loc.str(), row, i,
-                 c.out().dim(0));
     for (int64_t j = 0; j < width; ++j)
       sums[static_cast<size_t>(row * width + j)] += values.get(i * width + j);
   }
@@ -103,6 +105,7 @@ constinit const OpDef kRowsOp{
     .min_operands = 2,
     .max_operands = 2,
     .result_type = rows_type,
+    .checks = rows_checks,
     .reference = rows_reference,
     .vjp = rows_vjp,
     .expand = rows_expand,

@@ -2,8 +2,11 @@
 // two are each other's gradients.
 #include "tapeless/ops/slice.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
+#include "tapeless/ops/checks.h"
 #include "tapeless/ops/infer.h"
 #include "tapeless/ops/lowering.h"
 #include "tapeless/ops/ops.h"
@@ -76,13 +79,28 @@ std::vector<Type> slice_type(const TypeQuery& q) {
   return {x.with_shape(shape)};
 }
 
+// Asked for at run time where it is only known there.
+void at_least_zero(OpChecks& into, const Dim& size, const Dim& unless_empty, std::string message) {
+  if (size.may_be_negative())
+    into.sizes.push_back(
+        {.size = size, .unless_empty = unless_empty, .message = std::move(message)});
+}
+
+void slice_checks(const Op& op, OpChecks& into) {
+  const Shape &starts = op.dims("starts"), &limits = op.dims("limits");
+  const Shape& x = op.operand_type(0).shape;
+  Dim elements = numel(op.result_type().shape);
+  for (size_t i = 0; i < x.size(); ++i) {
+    std::string message = fmt::format("[{} : {}] is not within axis {} of {}", starts[i].str(),
+                                      limits[i].str(), i, op.operand_type(0).str());
+    at_least_zero(into, starts[i], elements, message);
+    at_least_zero(into, x[i] - limits[i], elements, message);
+  }
+}
+
 void slice_reference(ReferenceCall& c) {
-  Extents starts = c.dims("starts"), limits = c.dims("limits");
+  Extents starts = c.dims("starts");
   Ints strides = strides_of(c.op);
-  for (size_t i = 0; i < starts.size(); ++i)
-    if (c.out().numel() > 0 && (starts[i] < 0 || limits[i] > c.in(0).shape()[i]))
-      data_error("{}: slice [{} : {}] is not within axis {} of {}", c.op.loc.str(), starts[i],
-                 limits[i], i, c.in(0).type_str());
   int64_t to = 0;
   for_each_index(c.out().shape(), [&](const Extents& index) {
     Extents from = index;
@@ -155,6 +173,16 @@ std::vector<Type> pad_type(const TypeQuery& q) {
     shape.push_back(extent);
   }
   return {x.with_shape(shape)};
+}
+
+void pad_checks(const Op& op, OpChecks& into) {
+  const Shape &low = op.dims("low"), &high = op.dims("high");
+  Dim elements = numel(op.operand_type(0).shape);
+  for (size_t i = 0; i < low.size(); ++i)
+    for (const Dim& d : {low[i], high[i]})
+      at_least_zero(into, d, elements,
+                    fmt::format("padding may not be negative: {} and {} on axis {}", low[i].str(),
+                                high[i].str(), i));
 }
 
 void pad_reference(ReferenceCall& c) {
@@ -233,12 +261,19 @@ std::vector<Type> update_type(const TypeQuery& q) {
   return {x};
 }
 
+void update_checks(const Op& op, OpChecks& into) {
+  const Shape& starts = op.dims("starts");
+  const Type &x = op.operand_type(0), &u = op.operand_type(1);
+  std::string message =
+      fmt::format("{} at {} does not lie within {}", u.str(), shape_str(starts), x.str());
+  for (size_t i = 0; i < starts.size(); ++i) {
+    at_least_zero(into, starts[i], 1, message);
+    at_least_zero(into, x.shape[i] - starts[i] - u.shape[i], 1, message);
+  }
+}
+
 void update_reference(ReferenceCall& c) {
   Extents starts = c.dims("starts");
-  for (size_t i = 0; i < starts.size(); ++i)
-    if (starts[i] < 0 || starts[i] + c.in(1).shape()[i] > c.in(0).shape()[i])
-      data_error("{}: {} at {} of axis {} does not lie within {}", c.op.loc.str(),
-                 c.in(1).type_str(), starts[i], i, c.in(0).type_str());
   for (int64_t i = 0; i < c.out().numel(); ++i) copy_element(c.out(), i, c.in(0), i);
   int64_t from = 0;
   for_each_index(c.in(1).shape(), [&](const Extents& index) {
@@ -297,6 +332,7 @@ constinit const OpDef kSliceOp{
     .min_operands = 1,
     .max_operands = 1,
     .result_type = slice_type,
+    .checks = slice_checks,
     .reference = slice_reference,
     .vjp = slice_vjp,
     .lower = &kSliceLowering,
@@ -310,6 +346,7 @@ constinit const OpDef kPadOp{
     .min_operands = 1,
     .max_operands = 1,
     .result_type = pad_type,
+    .checks = pad_checks,
     .reference = pad_reference,
     .vjp = pad_vjp,
     .lower = &kPadLowering,
@@ -323,6 +360,7 @@ constinit const OpDef kUpdateSliceOp{
     .min_operands = 2,
     .max_operands = 2,
     .result_type = update_type,
+    .checks = update_checks,
     .reference = update_reference,
     .vjp = update_vjp,
     .lower = &kUpdateLowering,

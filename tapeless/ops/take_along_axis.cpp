@@ -1,6 +1,7 @@
 // take_along_axis and scatter_add_along_axis: one element of a line for each index, and their sum
 // back. Each is the other's gradient. An index outside of the axis is an error of the data.
 #include "tapeless/ops/build.h"
+#include "tapeless/ops/checks.h"
 #include "tapeless/ops/infer.h"
 #include "tapeless/ops/lowering.h"
 #include "tapeless/ops/ops.h"
@@ -23,6 +24,10 @@ size_t axis_of(const Op& op) {
   return static_cast<size_t>(axis < 0 ? axis + op.operand_type(0).rank() : axis);
 }
 
+void checks(const Op& op, OpChecks& into) {
+  into.indices.push_back({.operand = 1, .limit = op.operand_type(0).shape[axis_of(op)]});
+}
+
 // Indices (operand 1) have x's shape but for the axis.
 void check_indices(const TypeQuery& q) {
   const Type& x = q.operand(0);
@@ -43,9 +48,6 @@ void for_each_taken(const ReferenceCall& c, const std::function<void(int64_t, in
   for_each_index(c.in(1).shape(), [&](const Extents& index) {
     Extents from = index;
     from[axis] = c.in(1).get_int(position);
-    if (from[axis] < 0 || from[axis] >= x[axis])
-      data_error("{}: [{}] index {} at position {} is outside of [0, {})", c.op.loc.str(),
-                 c.op.name(), from[axis], position, x[axis]);
     f(position++, flat(from, x));
   });
 }
@@ -169,6 +171,7 @@ constinit const OpDef kScatterAddAlongAxisOp{
     .min_operands = 3,
     .max_operands = 3,
     .result_type = scatter_type,
+    .checks = checks,
     .reference = scatter_reference,
     .vjp = scatter_vjp,
     .lower = &kScatterLowering,
@@ -184,6 +187,7 @@ constinit const OpDef kTakeAlongAxisOp{
     .min_operands = 2,
     .max_operands = 2,
     .result_type = take_type,
+    .checks = checks,
     .reference = take_reference,
     .vjp = take_vjp,
     .lower = &kTakeLowering,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "tapeless/ops/checks.h"
 #include "tapeless/ops/ops.h"
 #include "tapeless/ops/reference.h"
 #include "tapeless/ops/rules.h"
@@ -50,6 +51,8 @@ Value* fold_constants(Builder& b, const Op& op) {
   }
   std::vector<Tensor> results = {
       Tensor(op.result_type().dtype, eval_shape(op.result_type().shape, {}))};
+  // An index out of range is reported where it is met at run time.
+  if (!checks_of(op).indices.empty()) return nullptr;
   SymbolValues none;
   ReferenceCall call(op, std::move(operands), std::move(results), none);
   op.def().reference(call);

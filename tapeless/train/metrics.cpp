@@ -81,6 +81,7 @@ void MetricsWriter::write(const StepEvent& event) {
   put(json, "items_per_s", event.items_per_s);
   put(json, "grad_norm", event.grad_norm);
   if (event.skipped > 0) json["skipped"] = event.skipped;
+  if (!event.nonfinite.empty()) json["nonfinite"] = event.nonfinite;
   line(json.dump(), false);
 }
 
@@ -117,7 +118,8 @@ History read_metrics(const std::string& path) {
     if (json["event"] == "step")
       history.steps.push_back({whole("step"), whole("epoch"), number(json, "loss"),
                                number(json, "lr"), number(json, "items_per_s"),
-                               number(json, "grad_norm"), whole("skipped")});
+                               number(json, "grad_norm"), whole("skipped"),
+                               json.value("nonfinite", "")});
     if (json["event"] == "eval")
       history.evaluations.push_back({json.value("split", "test"), whole("step"), whole("epoch"),
                                      number(json, "loss"), number(json, "accuracy"),

@@ -28,7 +28,8 @@ struct StepEvent {
   double lr = kAbsent;
   double items_per_s = kAbsent;
   double grad_norm = kAbsent;
-  int64_t skipped = 0;  // steps with values that are not finite, so far
+  int64_t skipped = 0;         // steps with values that are not finite, so far
+  std::string nonfinite = {};  // in this step: the loss or the parameter of the gradient
 };
 
 struct EvalEvent {

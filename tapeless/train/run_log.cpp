@@ -93,12 +93,18 @@ void RunLog::step(const Session& session, int64_t epoch, const StepOutcome& outc
                   .lr = outcome.lr,
                   .items_per_s = static_cast<double>(rows) / std::max(seconds, 1e-9),
                   .grad_norm = outcome.grad_norm.value_or(kAbsent),
-                  .skipped = session.skipped()};
+                  .skipped = session.skipped(),
+                  .nonfinite = outcome.nonfinite};
   s.write(event);
   s.scalar("train/loss", event.step, event.loss);
   s.scalar("train/lr", event.step, event.lr);
   s.scalar("train/grad_norm", event.step, event.grad_norm);
-  if (s.progress) s.progress->step(event.step, epoch, event.loss, rows);
+  if (!s.progress) return;
+  s.progress->step(event.step, epoch, event.loss, rows);
+  if (outcome.skipped)
+    s.progress->line(fmt::format(
+        "step {} skipped ({} so far): {} is not finite", event.step, event.skipped,
+        outcome.nonfinite == "loss" ? "the loss" : "the gradient of " + outcome.nonfinite));
 }
 
 void RunLog::before_evaluation() {

@@ -2,6 +2,7 @@
 #include "tapeless/train/session.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tapeless/runtime/philox.h"
 #include "tapeless/support/diagnostics.h"
@@ -83,27 +84,43 @@ uint64_t Session::batch_key() const {
   return philox_fold_in(key, static_cast<uint64_t>(accumulated_));
 }
 
-bool Session::check_finite(const EntryCall& call) {
-  if (!call.has_result("nonfinite")) return false;
+// The first parameter with an element that is not finite, or empty.
+std::string Session::spoiled_parameter() const {
+  for (const std::string& name : plan_.updated) {
+    const Tensor& t = state_.get(name);
+    for (int64_t i = 0, n = t.numel(); i < n; ++i)
+      if (!std::isfinite(t.get(i))) return name;
+  }
+  return {};
+}
+
+// The name of the value that is not finite, or empty. A DataError where the policy is not to skip.
+std::string Session::check_finite(const EntryCall& call, double grad_norm) {
+  if (!call.has_result("nonfinite")) return {};
   auto which = static_cast<int64_t>(call.scalar("nonfinite"));
-  if (which == optim::kAllFinite) return false;
+  bool bad_gradient = which == optim::kAllFinite && !std::isfinite(grad_norm) &&
+                      plan_.nonfinite == optim::Nonfinite::kCheckLoss;
+  if (which == optim::kAllFinite && !bad_gradient) return {};
   if (plan_.nonfinite == optim::Nonfinite::kSkip) {
     ++skipped_;
-    return true;
+    return which == optim::kBadLoss ? "loss" : plan_.updated.at(static_cast<size_t>(which));
   }
-  if (which == optim::kBadLoss)
+  // Updates are not held back for a test of the gradients: a bad one is found in its parameter.
+  std::string spoiled = spoiled_parameter();
+  if (which == optim::kBadLoss && spoiled.empty())
     data_error("step {}: the loss is not finite; the parameters are those before the step",
                steps_ + 1);
   data_error(
-      "step {}: the gradient of {} is not finite; go on from the last checkpoint with a "
-      "lower learning rate or nonfinite = \"skip\"",
-      steps_ + 1, plan_.updated.at(static_cast<size_t>(which)));
+      "step {}: the {} of {} is not finite; go on from the last checkpoint with a lower learning "
+      "rate or nonfinite = \"skip\"",
+      steps_ + 1, bad_gradient ? "gradient" : "value", spoiled.empty() ? "a parameter" : spoiled);
 }
 
 // What all forms of an update have in common, once it is done.
 StepOutcome Session::finish(StepOutcome outcome, EntryCall& call) {
   if (call.has_result("grad_norm")) outcome.grad_norm = call.scalar("grad_norm");
-  outcome.skipped = check_finite(call);
+  outcome.nonfinite = check_finite(call, outcome.grad_norm.value_or(0));
+  outcome.skipped = !outcome.nonfinite.empty();
   accumulated_ = 0;
   correct_ = 0;
   ++steps_;

@@ -31,6 +31,8 @@ struct StepOutcome {
   std::optional<double> grad_norm;
   /// The update was left out: a value was not finite.
   bool skipped = false;
+  /// Which value: `loss` or the parameter whose gradient it is; empty where all are finite.
+  std::string nonfinite = {};
 };
 
 /// A compiled model with its state: everything that a step needs, without data or files. Training,
@@ -76,7 +78,8 @@ class Session {
   double set_hypers(EntryCall& call) const;
   uint64_t batch_key() const;
   /// Whether this update was left out.
-  bool check_finite(const EntryCall& call);
+  std::string spoiled_parameter() const;
+  std::string check_finite(const EntryCall& call, double grad_norm);
   StepOutcome finish(StepOutcome outcome, EntryCall& call);
 
   uint64_t seed_;
