@@ -18,6 +18,7 @@ struct Call::State {
   SymbolValues symbols;
   std::vector<Extents> shapes;  // of the last run
   bool sized = false;           // symbols were bound once
+  std::vector<bool> updated;    // in place, by parameter
   std::vector<bool> moved;      // bound to other memory since overlaps were looked for
   std::unique_ptr<Call> ahead;  // computes indices to check
   SymbolValues capacities;
@@ -37,7 +38,6 @@ struct Call::State {
   const Executable::Program& program() const { return executable->program(); }
   int param_index(std::string_view name) const;
   void check(int i, const Tensor& t) const;
-  bool updated(size_t i) const;
   void check_overlaps();
   SymbolValues solve_symbols() const;
   void bind_symbols();
@@ -90,6 +90,9 @@ Call::Call(std::shared_ptr<const Executable> executable, std::string_view entry)
   state_->bound.resize(state_->entry->params.size());
   state_->dense.resize(state_->entry->params.size());
   state_->moved.resize(state_->entry->params.size());
+  state_->updated.resize(state_->entry->params.size());
+  for (const Slot& r : state_->entry->results)
+    if (r.updates >= 0) state_->updated[static_cast<size_t>(r.updates)] = true;
   if (const std::string& ahead = state_->entry->checks.ahead; !ahead.empty())
     state_->ahead = std::make_unique<Call>(state_->executable, ahead);
 }
@@ -113,22 +116,17 @@ void Call::State::check(int i, const Tensor& t) const {
   if (!t.defined() || t.dtype() != slot.type.dtype || t.rank() != slot.type.rank())
     data_error("@{}: %{} is {}, expected {}", entry->name, slot.name,
                t.defined() ? extents_str(t) : std::string("missing"), slot.type.str());
-  if (updated(static_cast<size_t>(i)) && !t.is_dense())
+  if (updated[static_cast<size_t>(i)] && !t.is_dense())
     data_error("@{}: %{} is updated in place and must be dense", entry->name, slot.name);
-}
-
-bool Call::State::updated(size_t i) const {
-  return std::any_of(entry->results.begin(), entry->results.end(),
-                     [&](const Slot& r) { return r.updates == static_cast<int>(i); });
 }
 
 // What is written may be read through one name only.
 void Call::State::check_overlaps() {
   for (size_t i = 0; i < bound.size(); ++i) {
     if (!moved[i]) continue;
-    bool written = updated(i);
+    bool written = updated[i];
     for (size_t j = 0; j < bound.size(); ++j) {
-      if (i == j || !(written || updated(j)) || !overlap(bound[i], bound[j])) continue;
+      if (i == j || !(written || updated[j]) || !overlap(bound[i], bound[j])) continue;
       const std::string& name = entry->params[written ? i : j].name;
       data_error("@{}: %{} is updated in place and may not share memory with %{}", entry->name,
                  name, entry->params[written ? j : i].name);

@@ -71,8 +71,7 @@ class Scheduler {
       for (size_t j = 0; j < f_.results.size(); ++j)
         if (out_.results[j].updates == old->index && root(f_.results[j]) != old)
           compile_error(f_.loc,
-                        "@{} updates %{} in place and returns its old value too (result {}): "
-                        "return a copy made by a call before the update",
+                        "@{} updates %{} in place and returns its old value too (result {})",
                         f_.name, old->name,
                         f_.result_names[i].empty() ? std::to_string(i) : f_.result_names[i]);
     }

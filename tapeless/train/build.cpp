@@ -44,6 +44,21 @@ optim::Settings settings_of(const std::vector<RecipeSetting>& settings) {
   return out;
 }
 
+// A network that a recipe asks for by its kind was written in the recipe, to its user.
+template <class Make>
+nn::Model located(const Loc& loc, Make&& make) {
+  try {
+    nn::Model model = make();
+    for (const auto& f : model.module.functions) {
+      f->loc = loc;
+      for (const auto& op : f->body) op->loc = loc;
+    }
+    return model;
+  } catch (const CompileError& e) {
+    throw_compile_error(loc, e.diagnostics().front().message);
+  }
+}
+
 }  // namespace
 
 TrainingData load_data(const Recipe& recipe) {
@@ -72,9 +87,10 @@ nn::Model build_model(const Recipe& recipe, const Extents& input, const nn::NetF
                          .dropout2 = m.dropout2,
                          .hidden = m.hidden,
                          .batch_norm = m.batch_norm};
-  return nn::make_model(problem, [&](nn::Layers& l, Value* x) {
+  auto network = [&](nn::Layers& l, Value* x) {
     return m.kind == "cnn" ? nn::cnn(l, x, classes, options) : nn::mlp(l, x, classes, options);
-  });
+  };
+  return located(recipe.at("model.kind"), [&] { return nn::make_model(problem, network); });
 }
 
 optim::StepOptions step_options(const Recipe& recipe) {
