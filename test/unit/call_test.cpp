@@ -141,8 +141,7 @@ TEST_F(CallTest, MistakesInUse) {
   EXPECT_EQ(executable->entries(),
             (std::vector<std::string>{"step", "computed", "offsets", "rest"}));
   Call call = executable->call("step");
-  EXPECT_EQ(message([&] { call.bind("v", ones({3, 2})); }),
-            "@step has no parameter %v, did you mean %w?");
+  EXPECT_EQ(message([&] { call.bind("v", ones({3, 2})); }), "@step has no parameter %v");
   EXPECT_EQ(message([&] { call.run(); }), "@step: %w is missing, expected f32[N, 2]");
   Tensor wide = ones({3, 4});
   EXPECT_EQ(message([&] { call.bind("w", Tensor::view(DType::kF32, {3, 2}, {4, 1}, wide.raw())); }),
