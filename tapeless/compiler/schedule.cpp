@@ -30,7 +30,6 @@ class Scheduler {
     out_.bounds = f_.bounds;
     signature();
     find_last_reads();
-    check_old_values();
     for (size_t i = 0; i < f_.body.size(); ++i) {
       at_ = static_cast<int>(i);
       place(*f_.body[i]);
@@ -60,20 +59,6 @@ class Scheduler {
         slot.updates = p->index;
       }
       out_.results.push_back(std::move(slot));
-    }
-  }
-
-  // In-place updates overwrite what an old value that is a result too would be read from.
-  void check_old_values() const {
-    for (size_t i = 0; i < f_.results.size(); ++i) {
-      const Value* old = root(f_.results[i]);
-      if (old->def != nullptr || out_.results[i].updates == old->index) continue;
-      for (size_t j = 0; j < f_.results.size(); ++j)
-        if (out_.results[j].updates == old->index && root(f_.results[j]) != old)
-          compile_error(f_.loc,
-                        "@{} updates %{} in place and returns its old value too (result {})",
-                        f_.name, old->name,
-                        f_.result_names[i].empty() ? std::to_string(i) : f_.result_names[i]);
     }
   }
 
