@@ -11,7 +11,6 @@ namespace tapeless::codegen {
 
 using llvm::BasicBlock;
 using llvm::Value;
-using loop::Expr;
 using loop::Stmt;
 using loop::StmtKind;
 using loop::StmtNode;

@@ -18,7 +18,6 @@ using loop::Elem;
 using loop::Expr;
 using loop::ExprKind;
 using loop::ExprNode;
-using loop::Type;
 
 namespace {
 

@@ -95,7 +95,7 @@ class Session {
     std::vector<Tensor> wanted = interpret(module, name, arguments);
     for (size_t i = 0; i < results.size(); ++i) {
       std::string key = f.result_names[i];
-      expect_close(results[i], wanted[i], name + " " + key);
+      expect_close(results[i], wanted[i], fmt::format("{} {}", name, key));
       if (key.starts_with("%")) key = key.substr(1);
       values[key] = results[i];
     }
@@ -387,7 +387,7 @@ TEST(Conformance, Case10DecayAndClipOnce) {
   }
   big.set("x", {4}, {1, 2, 3, 4});
   big.run("train_step");
-  for (auto part : {std::vector<double>{1}, {2, 3}, {4}}) {
+  for (const auto& part : {std::vector<double>{1}, {2, 3}, {4}}) {
     small.set("x", {static_cast<int64_t>(part.size())}, part);
     small.run("accumulate");
   }

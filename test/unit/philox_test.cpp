@@ -31,7 +31,7 @@ TEST(Philox, UniformAndIndependent) {
   for (int lag : {1, 2, 4, 15, 16, 17, 64}) {
     double covariance = 0;
     for (int i = 0; i + lag < kCount; ++i)
-      covariance += (u[size_t(i)] - .5) * (u[size_t(i + lag)] - .5);
+      covariance += (u[size_t(i)] - .5) * (u[size_t(i) + size_t(lag)] - .5);
     EXPECT_NEAR(covariance / kCount, 0, 4 * (1.0 / 12) / std::sqrt(kCount)) << lag;
   }
 }
