@@ -2,18 +2,23 @@
 #include <chrono>
 #include <set>
 
+#include "tapeless/compiler/pipeline.h"
 #include "tapeless/compiler/program.h"
-#include "tapeless/fuse/fuse.h"
+#include "tapeless/compiler/reproducer.h"
 #include "tapeless/inline/inline_calls.h"
 #include "tapeless/ir/clone.h"
 #include "tapeless/ir/op_def.h"
-#include "tapeless/ir/verify.h"
 #include "tapeless/ops/ops.h"
-#include "tapeless/simplify/simplify.h"
 
 namespace tapeless {
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // Functions that no other one names, or those asked for.
 std::vector<std::string> entry_names(const Module& module, const CompileOptions& options) {
@@ -32,15 +37,6 @@ std::vector<std::string> entry_names(const Module& module, const CompileOptions&
   return out;
 }
 
-// Only the entries, with all calls inside them; and what has no body.
-Module entries_alone(const Module& module, const std::vector<std::string>& names) {
-  Module flat = inline_calls(module);
-  std::set<std::string> wanted(names.begin(), names.end());
-  std::erase_if(flat.functions,
-                [&](const auto& f) { return f->has_body() && wanted.count(f->name) == 0; });
-  return flat;
-}
-
 // A source module without anything that differs by mode is the same in both.
 void require_specialized(Module& m) {
   if (m.stage != Stage::kSource) return;
@@ -54,52 +50,55 @@ void require_specialized(Module& m) {
   m.stage = Stage::kSpecialized;
 }
 
-// The checks of each entry. Appends the names of functions that compute checks ahead.
-std::vector<EntryChecks> collect_all_checks(Module& flat, std::vector<std::string>& names) {
-  std::vector<EntryChecks> checks;
-  for (size_t i = 0; i < names.size(); ++i) {
-    checks.push_back(collect_checks(flat, names[i]));
-    if (!checks.back().ahead.empty()) names.push_back(checks.back().ahead);
-  }
-  return checks;
+// Notes a part of the work behind the passes, in kernels instead of ops.
+void record(std::vector<PassRecord>& records, const char* part, size_t functions, size_t kernels,
+            Clock::time_point start) {
+  records.push_back({part, Stage::kPlanned, functions, kernels, seconds_since(start), {}});
 }
 
-Module prepare(Module m, const CompileOptions& options) {
-  verify(m, "inline_calls");
-  m = simplify(expand_composites(simplify(m)));
-  verify(m, "simplify");
-  m = fuse(m, options.fuse);
-  verify(m, "fuse");
-  return m;
+// The kernels and steps of all entries, then machine code.
+void generate(Executable::Program& program, PipelineJob& job) {
+  auto start = Clock::now();
+  Target target = make_target(program.options.cpu);
+  for (size_t i = 0; i < job.entries.size(); ++i) {
+    const Function& f = *program.fused.get(job.entries[i]);
+    program.entries.push_back(schedule(program.fused, f, target.machine, program.kernels));
+    program.entries.back().checks = std::move(job.checks[i]);
+  }
+  record(job.records, "schedule", job.entries.size(), program.kernels.size(), start);
+  start = Clock::now();
+  std::optional<ObjectCache> cache;
+  if (program.options.disk_cache) cache = ObjectCache::from_environment();
+  program.code = compile_kernels(program.kernels, target, cache ? &*cache : nullptr);
+  record(job.records, "codegen", job.entries.size(),
+         static_cast<size_t>(program.code.stats().distinct), start);
 }
 
 }  // namespace
 
 std::shared_ptr<const Executable> compile(const Module& module, const CompileOptions& options) {
-  auto start = std::chrono::steady_clock::now();
+  auto start = Clock::now();
   if (options.threads < 1) data_error("threads must be 1 or more, got {}", options.threads);
   auto program = std::make_unique<Executable::Program>();
   program->options = options;
-  std::vector<std::string> names = entry_names(module, options);
-  program->public_entries = names.size();
-  Module flat = entries_alone(module, names);
-  require_specialized(flat);
-  std::vector<EntryChecks> checks = collect_all_checks(flat, names);
-  program->fused = prepare(std::move(flat), options);
-  Target target = make_target(options.cpu);
-  for (size_t i = 0; i < names.size(); ++i) {
-    program->entries.push_back(
-        schedule(program->fused, *program->fused.get(names[i]), target.machine, program->kernels));
-    program->entries.back().checks = std::move(checks[i]);
+  PipelineJob job;
+  job.entries = entry_names(module, options);
+  program->public_entries = job.entries.size();
+  job.merge = options.fuse;
+  job.keep_text = options.keep_text;
+  Module kept = keep_reachable(module, job.entries);
+  require_specialized(kept);
+  program->fused = run_pipeline(tapeless::clone(kept), compile_pipeline(), job);
+  try {
+    generate(*program, job);
+  } catch (const InternalError& e) {
+    throw_with_reproducer(e, kept,
+                          fmt::format("tapeless explain %s --no-cache --cpu {}", options.cpu));
   }
-  std::optional<ObjectCache> cache;
-  if (options.disk_cache) cache = ObjectCache::from_environment();
-  program->code = compile_kernels(program->kernels, target, cache ? &*cache : nullptr);
   program->threads = std::make_unique<ThreadPool>(options.threads);
   const CompileStats& stats = program->code.stats();
-  program->report = {
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
-      stats.distinct, stats.compiled, stats.cached};
+  program->report = {seconds_since(start), std::move(job.records), stats.distinct, stats.compiled,
+                     stats.cached};
   return std::make_shared<const Executable>(std::move(program));
 }
 

@@ -5,13 +5,14 @@
 #include <string_view>
 #include <vector>
 
+#include "tapeless/compiler/pass_record.h"
 #include "tapeless/ir/module.h"
 #include "tapeless/tensor/tensor.h"
 
 namespace tapeless {
 
 struct CompileOptions {
-  /// native, avx512, avx2 or portable.
+  /// native, avx512, avx2 or x86-64.
   std::string cpu = "native";
   /// Threads that a call uses, 1 or more.
   int threads = 1;
@@ -21,10 +22,13 @@ struct CompileOptions {
   bool fuse = true;
   /// Functions to make entry points of; empty: every function that no other one calls.
   std::vector<std::string> entries;
+  /// Keep the module's text after each pass in the report, for explain.
+  bool keep_text = false;
 };
 
 struct CompileReport {
   double seconds = 0;
+  std::vector<PassRecord> passes;
   int kernels = 0;           // distinct kernels of the program
   int kernels_compiled = 0;  // of these, how many code was generated for
   int kernels_cached = 0;    // and how many came from the disk cache

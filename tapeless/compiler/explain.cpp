@@ -1,23 +1,18 @@
-// Reads a compiled program and says what is in it.
+// Reads a compiled program and says what is in it: how it was compiled, by which passes, and where
+// parameters are updated.
 #include "tapeless/compiler/explain.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <numeric>
 #include <set>
 
-#include "tapeless/compiler/program.h"
-#include "tapeless/inline/inline_calls.h"
-#include "tapeless/ir/op_def.h"
-#include "tapeless/ir/print.h"
-#include "tapeless/loop/print.h"
+#include "tapeless/compiler/explain_text.h"
 #include "tapeless/ops/ops.h"
-#include "tapeless/plan/plan.h"
 
 namespace tapeless {
 
-namespace {
+namespace explaining {
 
 std::string bytes_str(int64_t bytes) {
   if (bytes < 1 << 14) return fmt::format("{} B", bytes);
@@ -29,25 +24,23 @@ int64_t type_bytes(const Type& type, const SymbolValues& sizes) {
   return product(eval_shape(type.shape, sizes)) * dtype_size(type.dtype);
 }
 
-// A row of the drawing: `#` for the columns whose steps need the storage.
-std::string lifetime_bar(const Storage& s, int steps) {
-  constexpr int kColumns = 60;
-  int columns = std::min(steps, kColumns);
-  std::string bar(static_cast<size_t>(columns), '.');
-  int last = std::min(s.last, steps - 1);
-  for (int c = s.first * columns / steps; c <= last * columns / steps; ++c)
-    bar[static_cast<size_t>(c)] = '#';
-  return bar;
+std::string sizes_str(const SymbolValues& sizes) {
+  std::vector<std::string> parts;
+  for (const auto& [symbol, size] : sizes) parts.push_back(fmt::format("{} = {}", symbol, size));
+  return parts.empty() ? "" : fmt::format(" at {}", fmt::join(parts, ", "));
 }
 
-Placement place_arena(const EntryPoint& e, const SymbolValues& sizes) {
-  std::vector<Lifetime> lifetimes;
-  for (const Storage& s : e.storages)
-    lifetimes.push_back(s.place == Storage::Place::kArena
-                            ? Lifetime{s.bytes.eval(sizes), s.first, s.last}
-                            : Lifetime{0, s.first, s.last});
-  return place(lifetimes);
+std::string storage_name(const EntryPoint& entry, const Storage& storage) {
+  if (!storage.name.empty()) return "%" + storage.name;
+  auto step = static_cast<size_t>(storage.first);
+  return step < entry.steps.size() ? fmt::format("of {} {}", step, entry.steps[step].name) : "-";
 }
+
+}  // namespace explaining
+
+using namespace explaining;
+
+namespace {
 
 // The op of the fused function that makes result `name`, and its place in the body.
 struct Maker {
@@ -82,67 +75,35 @@ bool in_place(const EntryPoint& e, const std::string& name) {
   return true;
 }
 
+// `B <= 1024`, `any T`: the sizes that one compile serves.
+std::string served_sizes(const Executable& executable, const std::string& entry) {
+  std::set<std::string> symbols;
+  for (const Slot& slot : executable.params(entry))
+    for (const Dim& d : slot.type.shape) d.collect_symbols(symbols);
+  const auto& bounds = executable.program().entry(entry).bounds;
+  std::vector<std::string> parts;
+  for (const std::string& symbol : symbols) {
+    auto bound = bounds.find(symbol);
+    parts.push_back(bound == bounds.end() ? "any " + symbol
+                                          : fmt::format("every {} <= {}", symbol, bound->second));
+  }
+  return parts.empty() ? "" : fmt::format(", for {}", fmt::join(parts, " and "));
+}
+
+// An update reads gradients that its caller stores.
+bool takes_gradients(const EntryPoint& e, const std::string& param) {
+  for (const Slot& slot : e.params)
+    if (slot.name == "grad." + param || slot.name == "acc." + param) return true;
+  return false;
+}
+
 }  // namespace
 
-std::string explain_compile(const Executable& executable) {
+std::string explain_compile(const Executable& executable, const std::string& entry) {
   const CompileReport& r = executable.report();
-  return fmt::format("1 compile in {:.2f} s: {} kernels, {} compiled, {} from the cache\n",
-                     r.seconds, r.kernels, r.kernels_compiled, r.kernels_cached);
-}
-
-std::string explain_plan(const Executable& executable, const std::string& entry,
-                         const SymbolValues& sizes) {
-  const EntryPoint& e = executable.program().entry(entry);
-  Placement placement = place_arena(e, sizes);
-  int steps = std::max(1, static_cast<int>(e.steps.size()));
-  std::vector<size_t> order(e.storages.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return placement.offsets[a] < placement.offsets[b]; });
-  std::string out =
-      fmt::format("@{}: {} steps, arena {} (no plan could do with less than {})\n", entry,
-                  e.steps.size(), bytes_str(placement.total), bytes_str(placement.lower_bound));
-  out += fmt::format("{:>12} {:>12}  {:>4} {:>4}  {:<24} alive\n", "offset", "bytes", "from", "to",
-                     "value");
-  for (size_t i : order) {
-    const Storage& s = e.storages[i];
-    if (s.place != Storage::Place::kArena) continue;
-    out += fmt::format("{:>12} {:>12}  {:>4} {:>4}  {:<24} {}\n", placement.offsets[i],
-                       s.bytes.eval(sizes), s.first, s.last, s.name.empty() ? "-" : "%" + s.name,
-                       lifetime_bar(s, steps));
-  }
-  int64_t params = 0, constants = 0;
-  for (const Slot& slot : e.params) params += type_bytes(slot.type, sizes);
-  for (const Storage& s : e.storages)
-    if (s.place == Storage::Place::kConstant) constants += s.constant.bytes();
-  return out + fmt::format("outside the arena: parameters, states and inputs {}, constants {}\n",
-                           bytes_str(params), bytes_str(constants));
-}
-
-std::string explain_kernels(const Executable& executable, const std::string& entry,
-                            const SymbolValues& sizes) {
-  const Executable::Program& program = executable.program();
-  const EntryPoint& e = program.entry(entry);
-  std::string out = fmt::format("{:>4}  {:>9}  {:>10}  kernel\n", "step", "tasks", "scratch");
-  for (size_t i = 0; i < e.steps.size(); ++i) {
-    const Step& step = e.steps[i];
-    if (step.kernel < 0) {
-      out += fmt::format("{:>4}  {:>9}  {:>10}  {} (C code)\n", i, "", "", step.name);
-      continue;
-    }
-    const loop::Kernel& kernel = program.kernels[static_cast<size_t>(step.kernel)];
-    std::vector<int64_t> values;
-    for (const std::string& symbol : step.symbols) {
-      auto found = sizes.find(symbol);
-      values.push_back(found == sizes.end() ? 1 : found->second);
-    }
-    auto value = [&](const loop::Expr& expr, int64_t fallback) {
-      return expr ? loop::evaluate(expr, kernel.sizes, values) : fallback;
-    };
-    out += fmt::format("{:>4}  {:>9}  {:>10}  {}  {}\n", i, value(kernel.tasks, 1),
-                       bytes_str(value(kernel.scratch_bytes, 0)), step.name, step.loc.str());
-  }
-  return out;
+  return fmt::format("1 compile in {:.2f} s{}: {} kernels, {} compiled, {} from the cache\n",
+                     r.seconds, served_sizes(executable, entry), r.kernels, r.kernels_compiled,
+                     r.kernels_cached);
 }
 
 std::string explain_updates(const Executable& executable, const std::string& entry,
@@ -152,11 +113,13 @@ std::string explain_updates(const Executable& executable, const std::string& ent
   const Function& f = *program.fused.get(entry);
   std::string out = fmt::format("{:<20} {:<16} {:<14} {:<14} {}\n", "parameter", "optimizer",
                                 "class", "gradient", "updated by");
+  int64_t stored_bytes = 0;
   for (const optim::ParamPlan& p : plan.params) {
     std::string gradient = "-", where = p.frozen ? "frozen" : "not read by the loss";
     if (Maker maker = maker_of(f, "%" + p.name); maker.op != nullptr) {
-      const Value* stored = stored_gradient(*maker.op, p.type);
-      gradient = stored == nullptr ? "never stored" : bytes_str(type_bytes(p.type, {}));
+      bool stored = takes_gradients(e, p.name) || stored_gradient(*maker.op, p.type) != nullptr;
+      if (stored) stored_bytes += type_bytes(p.type, {});
+      gradient = stored ? bytes_str(type_bytes(p.type, {})) : "never stored";
       where = fmt::format("{} of {}: {}{}", maker.at + 1, f.body.size(), region_name(*maker.op),
                           in_place(e, "%" + p.name) ? ", in place" : ", copied back");
     }
@@ -165,25 +128,16 @@ std::string explain_updates(const Executable& executable, const std::string& ent
                        p.update.empty() ? "-" : std::string(update_class_name(p.update_class)),
                        gradient, where);
   }
-  return out;
+  return out + fmt::format("gradients stored: {}\n", bytes_str(stored_bytes));
 }
 
-std::string dump_code(const Executable& executable, const std::string& entry,
-                      const std::string& form) {
-  const Executable::Program& program = executable.program();
-  const EntryPoint& e = program.entry(entry);
-  if (form == "tir") return print(keep_reachable(program.fused, {&entry, 1}));
-  Target target = make_target(program.options.cpu);
-  std::string out;
-  std::set<std::string> seen;
-  for (const Step& step : e.steps) {
-    if (step.kernel < 0) continue;
-    const loop::Kernel& kernel = program.kernels[static_cast<size_t>(step.kernel)];
-    if (!seen.insert(loop::canonical_text(kernel)).second) continue;
-    out += form == "loop"   ? loop::print(kernel)
-           : form == "llvm" ? llvm_text(kernel, target)
-                            : asm_text(kernel, target);
-    out += "\n";
+std::string explain_passes(const std::vector<PassRecord>& passes) {
+  std::string out =
+      fmt::format("{:<20} {:<16} {:>10} {:>8} {:>9}\n", "after", "stage", "functions", "ops", "ms");
+  for (const PassRecord& p : passes) {
+    out += fmt::format("{:<20} {:<16} {:>10} {:>8} {:>9.2f}\n", p.pass, stage_name(p.stage),
+                       p.functions, p.ops, p.seconds * 1e3);
+    if (!p.text.empty()) out += p.text + "\n";
   }
   return out;
 }

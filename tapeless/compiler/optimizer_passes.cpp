@@ -1,6 +1,9 @@
 // `attach{...}` and `instantiate{...}` of `tapeless opt --passes`.
 #include "tapeless/compiler/optimizer_passes.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cstdlib>
 
 #include "tapeless/optim/attach.h"
@@ -52,11 +55,25 @@ Settings settings(const std::string& text) {
   return out;
 }
 
+constexpr optim::Nonfinite kPolicies[] = {optim::Nonfinite::kOff, optim::Nonfinite::kCheckLoss,
+                                          optim::Nonfinite::kSkip};
+
+const char* policy_name(optim::Nonfinite policy) {
+  switch (policy) {
+    case optim::Nonfinite::kOff:
+      return "off";
+    case optim::Nonfinite::kCheckLoss:
+      return "check_loss";
+    case optim::Nonfinite::kSkip:
+      break;
+  }
+  return "skip";
+}
+
 std::optional<optim::Nonfinite> policy(const std::string* name) {
   if (name == nullptr) return std::nullopt;
-  if (*name == "skip") return optim::Nonfinite::kSkip;
-  if (*name == "check_loss") return optim::Nonfinite::kCheckLoss;
-  if (*name == "off") return optim::Nonfinite::kOff;
+  for (optim::Nonfinite known : kPolicies)
+    if (*name == policy_name(known)) return known;
   data_error("attach: nonfinite must be off, check_loss or skip, got {}", *name);
 }
 
@@ -83,6 +100,30 @@ Module attach_pass(const Module& module, const AttrMap& options) {
     step.groups.push_back(std::move(group));
   }
   return optim::attach(module, step).module;
+}
+
+std::string attach_text(const optim::StepOptions& options) {
+  auto value = [](const Setting& s) {
+    if (const auto* word = std::get_if<std::string>(&s)) return *word;
+    if (const auto* flag = std::get_if<bool>(&s)) return fmt::format("{}", *flag);
+    return fmt::format("{}", std::get<double>(s));
+  };
+  std::vector<std::string> settings, frozen;
+  for (const auto& [key, setting] : options.settings)
+    settings.push_back(fmt::format("{} = {}", key, value(setting)));
+  for (const optim::Group& group : options.groups)
+    if (group.frozen) frozen.insert(frozen.end(), group.patterns.begin(), group.patterns.end());
+  std::string out = fmt::format(
+      "loss = {}, optimizer = \"{}\", settings = \"{}\", inline = {}, separate = {}, "
+      "accumulation = {}, decay_all = {}",
+      options.loss, options.optimizer, fmt::join(settings, ", "), options.inline_step,
+      options.separate_step, options.accumulation, options.decay_all);
+  if (!frozen.empty()) out += fmt::format(", frozen = [{}]", fmt::join(frozen, ", "));
+  if (options.clip_norm) out += fmt::format(", clip_norm = {}", *options.clip_norm);
+  if (options.clip_value) out += fmt::format(", clip_value = {}", *options.clip_value);
+  if (options.ema_decay) out += fmt::format(", ema_decay = {}", *options.ema_decay);
+  if (options.nonfinite) out += std::string(", nonfinite = ") + policy_name(*options.nonfinite);
+  return out;
 }
 
 Module instantiate_pass(const Module& module, const AttrMap& options) {

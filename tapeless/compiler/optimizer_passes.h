@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tapeless/ir/op_def.h"
+#include "tapeless/optim/step_plan.h"
 
 // The optimizer stage as passes for text tests: options as attributes. `settings` is a text,
 // "lr = 0.1, nesterov = true".
@@ -39,6 +40,9 @@ inline constexpr AttrDef kInstantiateOptions[] = {
 
 /// The step functions of a loss that is differentiated, see optim/attach.h.
 Module attach_pass(const Module& module, const AttrMap& options);
+/// The options of attach that do what `options` asks for, for the command of a reproducer. Of
+/// groups only what they freeze can be said.
+std::string attach_text(const optim::StepOptions& options);
 /// An optimizer's update function for a weight of one type, alone in a module.
 Module instantiate_pass(const Module& module, const AttrMap& options);
 

@@ -34,6 +34,8 @@ struct Step {
   int external_inputs = 0;
   std::vector<Type> external_types;  // inputs, then outputs
   std::string name;
+  std::string region;  // kernel: the function of Program::fused that it is of
+  std::string how;     // kernel: its kind and how it was cut, for explain
   Loc loc;
 };
 

@@ -143,6 +143,8 @@ class Scheduler {
       Step step;
       step.kernel = static_cast<int>(kernels_.size());
       step.name = k.kernel.name;
+      step.region = r.name;
+      step.how = std::move(k.how);
       step.symbols = std::move(k.symbols);
       step.loc = op.loc;
       for (int slot : k.slots) {

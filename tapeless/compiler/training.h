@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "tapeless/compiler/pass_record.h"
 #include "tapeless/optim/step_plan.h"
 
 namespace tapeless {
@@ -20,6 +21,8 @@ struct TrainingChoices {
   /// Bytes that may be kept between forward and backward, at `sizes`; more is recomputed.
   std::optional<int64_t> memory_limit;
   SymbolValues sizes;
+  /// Keep the module's text after each pass in TrainingModule::passes, for explain.
+  bool keep_text = false;
 };
 
 struct TrainingModule {
@@ -27,6 +30,7 @@ struct TrainingModule {
   optim::StepPlan plan;
   /// Those of the entry points below that there are.
   std::vector<std::string> entries;
+  std::vector<PassRecord> passes;
 };
 
 /// Everything that one executable of a training run holds, over the same parameters and states:
@@ -35,8 +39,7 @@ struct TrainingModule {
 ///                                   as `options` asks for (optim/attach.h)
 ///   eval_step                       the loss in infer mode: (sum, weight, metrics...)
 ///   infer                           the prediction in infer mode
-/// `options.loss` is set here. Steps: specialize, differentiate by the trainable parameters,
-/// attach.
+/// `options.loss` is set here. The passes are those of training_pipeline() in pipeline.cpp.
 TrainingModule build_training_module(const Module& source, const TrainingSource& names,
                                      optim::StepOptions options,
                                      const TrainingChoices& choices = {});

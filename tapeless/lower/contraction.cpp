@@ -13,6 +13,8 @@
 //
 // Between chunks tiles wait in scratch, so that a chain goes on where it stopped: bits depend on
 // nothing but the order of k.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "tapeless/loop/vectorize.h"
@@ -68,11 +70,19 @@ class Contractor {
     out.kernel = region_.kernel(batch_size_ * parts, task, body.finish());
     out.slots = region_.slots();
     out.symbols = region_.symbols();
+    out.how = how_cut();
     return out;
   }
 
  private:
   bool in_place() const { return linear_k_ > 0; }
+
+  std::string how_cut() const {
+    return fmt::format("contraction, tile {} x {}, depth {}, rows from {} {}", tile_.rows,
+                       tile_.columns(), tile_.depth, rows_.is_a ? "a" : "b",
+                       in_place() ? "in place" : "packed");
+  }
+
   Shape inner_k() const { return {k_.begin() + 1, k_.end()}; }
 
   void sizes() {

@@ -42,15 +42,20 @@ LoweredRegion lower_region(const Function& region, const loop::Machine& machine)
   TL_CHECK(!region.results.empty(), "region @{} has no results", region.name);
   const Op* heavy = heavy_op(region);
   LoweredRegion out;
-  if (heavy == nullptr)
+  const char* kind = "reduction";
+  if (heavy == nullptr) {
+    kind = "elementwise";
     out.kernels.push_back(lower_elementwise(region, machine));
-  else if (heavy->def().lower->scatter != nullptr)
+  } else if (heavy->def().lower->scatter != nullptr) {
+    kind = "scatter";
     out.kernels = lower_scatter(region, *heavy, machine);
-  else if (heavy->def().lower->contraction != nullptr && has_tiles(*heavy))
+  } else if (heavy->def().lower->contraction != nullptr && has_tiles(*heavy)) {
     out.kernels.push_back(lower_contraction(region, *heavy, machine));
-  else
+  } else {
     out.kernels.push_back(lower_reduction(region, *heavy, machine));
+  }
   for (LoweredKernel& k : out.kernels) {
+    if (k.how.empty()) k.how = kind;
     int count = static_cast<int>(out.kernels.size());
     if (count > 1) k.kernel.name += "_" + std::to_string(&k - out.kernels.data());
   }

@@ -17,6 +17,8 @@ struct LoweredKernel {
   std::vector<int> slots;
   /// For each size: the symbol's name, or "@threads": how many threads share the tasks.
   std::vector<std::string> symbols;
+  /// Its kind and how it was cut, for explain.
+  std::string how;
 };
 
 struct LoweredRegion {

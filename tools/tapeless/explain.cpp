@@ -3,15 +3,11 @@
 
 #include <fmt/core.h>
 
-#include <chrono>
 #include <set>
 
 #include "commands.h"
 #include "recipe_arguments.h"
-#include "tapeless/autodiff/differentiate.h"
-#include "tapeless/autodiff/split.h"
 #include "tapeless/compiler/passes.h"
-#include "tapeless/ir/clone.h"
 #include "tapeless/mode/specialize.h"
 #include "tapeless/text/parse.h"
 
@@ -19,12 +15,13 @@ namespace tapeless {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 struct ExplainArguments {
   RecipeArguments recipe;
   std::string what = "kernels", dump, entry, passes;
   int64_t batch = 0;
+
+  // The module after each pass is printed.
+  bool keeps_text() const { return what == "passes" && dump == "tir"; }
 };
 
 // What is explained: a compiled module, and for a recipe the plan of its step.
@@ -33,6 +30,8 @@ struct Subject {
   std::shared_ptr<const Executable> executable;
   std::optional<optim::StepPlan> plan;
   nn::Model model;  // of a recipe
+  TrainingChoices choices;
+  std::vector<PassRecord> passes;  // of the training pipeline
   std::string entry;
   int64_t batch = 64;
 };
@@ -58,14 +57,18 @@ Subject read_recipe_subject(const ExplainArguments& a) {
   Subject s;
   TrainingData data = load_data(recipe);
   s.model = build_model(recipe, data.input);
+  s.choices = training_choices(recipe);
+  s.choices.keep_text = a.keeps_text();
   TrainingModule program = build_training_module(
       s.model.module, {.loss = s.model.loss, .predict = s.model.predict, .init = s.model.init},
-      step_options(recipe), training_choices(recipe));
+      step_options(recipe), s.choices);
   CompileOptions options = compile_options(a.recipe.options());
   options.entries = program.entries;
+  options.keep_text = a.keeps_text();
   s.executable = compile(program.module, options);
   s.module = std::move(program.module);
   s.plan = std::move(program.plan);
+  s.passes = std::move(program.passes);
   s.batch = recipe.train.batch;
   return s;
 }
@@ -79,7 +82,9 @@ Subject read_file_subject(const ExplainArguments& a) {
       if (f->has_body()) requests.push_back({f->name, Mode::kInfer});
     s.module = specialize(s.module, requests);
   }
-  s.executable = compile(s.module, compile_options(a.recipe.options()));
+  CompileOptions options = compile_options(a.recipe.options());
+  options.keep_text = a.keeps_text();
+  s.executable = compile(s.module, options);
   return s;
 }
 
@@ -94,34 +99,32 @@ std::string updating_entry(const Executable& executable) {
   TL_CHECK(false, "no entry point updates parameters");
 }
 
-// What the backward of the loss reads of the forward: the minimum cut.
 std::string saved_text(const Subject& s) {
-  if (!s.plan) data_error("--what saved needs a recipe");
-  ModeRequest request{s.model.loss, Mode::kTrain};
-  Module module = specialize(s.model.module, {&request, 1});
-  std::string loss = s.model.loss + ".train";
-  module = differentiate(module, {.function = loss, .of = {"0"}});
-  SplitRequest split_request{.function = loss, .sizes = {{"B", s.batch}}};
-  return explain_saved(list_saved(split(module, split_request), split_request));
+  SymbolValues sizes = sizes_of(s);
+  if (!s.plan) {
+    std::string cuts = explain_cuts(s.module, sizes);
+    if (cuts.empty()) data_error("--what saved needs a recipe, or --passes with `differentiate`");
+    return cuts;
+  }
+  TrainingChoices choices = s.choices;
+  choices.sizes = sizes;
+  return explain_kept(*s.executable, s.entry, sizes) + "\n" +
+         explain_cut(s.model.module, s.model.loss, choices);
 }
 
-// The back half of the pipeline, pass by pass.
-void print_passes(const Subject& s) {
-  auto count = [](const Module& m) {
-    size_t ops = 0;
-    for (const auto& f : m.functions) ops += f->body.size();
-    return ops;
-  };
-  fmt::print("{:<20} {:>10} {:>8} {:>9}\n", "after", "functions", "ops", "ms");
-  fmt::print("{:<20} {:>10} {:>8}\n", stage_name(s.module.stage), s.module.functions.size(),
-             count(s.module));
-  auto begin = Clock::now();
-  run_passes(tapeless::clone(s.module), "inline_calls,simplify,expand_composites,simplify,fuse",
-             [&](std::string_view name, const Module& m) {
-               double ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-               fmt::print("{:<20} {:>10} {:>8} {:>9.2f}\n", name, m.functions.size(), count(m), ms);
-               begin = Clock::now();
-             });
+std::string passes_text(const Subject& s) {
+  std::vector<PassRecord> passes = s.passes;
+  const std::vector<PassRecord>& behind = s.executable->report().passes;
+  passes.insert(passes.end(), behind.begin(), behind.end());
+  return explain_passes(passes);
+}
+
+std::string text_of(const Subject& s, const std::string& what) {
+  if (what == "plan") return explain_plan(*s.executable, s.entry, sizes_of(s));
+  if (what == "saved") return saved_text(s);
+  if (what == "kernels") return explain_kernels(*s.executable, s.entry, sizes_of(s));
+  if (what == "passes") return passes_text(s);
+  return explain_updates(*s.executable, updating_entry(*s.executable), plan_of(s));
 }
 
 void explain(const ExplainArguments& a) {
@@ -129,17 +132,11 @@ void explain(const ExplainArguments& a) {
   Subject s = is_recipe ? read_recipe_subject(a) : read_file_subject(a);
   s.entry = a.entry.empty() ? default_entry(*s.executable) : a.entry;
   if (a.batch > 0) s.batch = a.batch;
-  if (!a.dump.empty()) {
+  if (!a.dump.empty() && !a.keeps_text()) {
     fmt::print("{}", dump_code(*s.executable, s.entry, a.dump));
     return;
   }
-  fmt::print("{}", explain_compile(*s.executable));
-  if (a.what == "plan") fmt::print("{}", explain_plan(*s.executable, s.entry, sizes_of(s)));
-  if (a.what == "kernels") fmt::print("{}", explain_kernels(*s.executable, s.entry, sizes_of(s)));
-  if (a.what == "saved") fmt::print("{}", saved_text(s));
-  if (a.what == "passes") print_passes(s);
-  if (a.what == "optimizer")
-    fmt::print("{}", explain_updates(*s.executable, updating_entry(*s.executable), plan_of(s)));
+  fmt::print("{}{}", explain_compile(*s.executable, s.entry), text_of(s, a.what));
 }
 
 }  // namespace
@@ -149,12 +146,13 @@ void add_explain(CLI::App& app) {
   CLI::App* command = app.add_subcommand("explain", "Show what the compiler made of a program");
   command->footer(
       "  plan       the arena: every value's offset, bytes and steps at the sizes at hand\n"
-      "  saved      what the backward reads of the forward, and why\n"
-      "  kernels    the kernels of a step in order, with their source lines\n"
+      "  saved      what the backward reads of the forward, by whom and why\n"
+      "  kernels    the kernels of a step in order: ops, source lines, tiles, work\n"
       "  optimizer  where each parameter is updated, and whether its gradient is stored\n"
-      "  passes     what each pass leaves\n\n"
+      "  passes     what each pass took and left; with --dump tir the module after each\n\n"
       "  tapeless explain recipes/cnn.toml --what optimizer\n"
-      "  tapeless explain recipes/mlp.toml --dump loop");
+      "  tapeless explain recipes/mlp.toml --dump loop\n"
+      "  tapeless explain net.tir --passes 'specialize{functions = [f], mode = train}'");
   a->recipe.add_to(*command);
   command->get_option("RECIPE")->description("a recipe, or a .tir file");
   command->add_option("--what", a->what, "plan, saved, kernels, optimizer or passes")

@@ -3,6 +3,7 @@
 
 #include "commands.h"
 #include "tapeless/compiler/passes.h"
+#include "tapeless/compiler/pipeline.h"
 #include "tapeless/ir/print.h"
 #include "tapeless/text/parse.h"
 

@@ -15,7 +15,7 @@ void RecipeArguments::add_to(CLI::App& command) {
       ->check([](const std::string& text) {
         return CLI::Range(1, 4096)(text).empty() ? "" : "must be 1 or more, got " + text;
       });
-  command.add_option("--cpu", cpu, "code for native, avx512, avx2 or portable");
+  command.add_option("--cpu", cpu, "code for native, avx512, avx2 or x86-64");
   command.add_flag("--no-cache", no_cache, "neither read nor write the cache of object code");
 }
 

@@ -144,13 +144,14 @@ void check_ways(const Module& module, const std::string& entry, const std::vecto
 
 std::vector<Tensor> call(const Module& module, const std::string& entry,
                          const std::vector<Tensor>& inputs, const RunArguments& arguments) {
+  std::vector<Tensor> got;  // compile writes reproducers of its own
+  if (!arguments.interp) got = run_compiled(module, entry, inputs, arguments.threads, true);
   try {
     if (arguments.interp) return interpret(module, entry, inputs);
-    std::vector<Tensor> got = run_compiled(module, entry, inputs, arguments.threads, true);
     if (arguments.compare) check_ways(module, entry, inputs, arguments.threads, got);
     return got;
   } catch (const InternalError& e) {
-    const char* way = arguments.interp ? " --interp" : arguments.compare ? " --compare" : "";
+    const char* way = arguments.interp ? " --interp" : " --compare";
     throw_with_reproducer(e, module, fmt::format("tapeless run %s --entry {}{}", entry, way));
   }
 }

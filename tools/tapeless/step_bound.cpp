@@ -1,8 +1,8 @@
 // Flops and unavoidable bytes of one training step, counted on its IR.
 #include "step_bound.h"
 
+#include "tapeless/compiler/work.h"
 #include "tapeless/inline/inline_calls.h"
-#include "tapeless/ops/ops.h"
 
 namespace tapeless {
 
@@ -10,26 +10,6 @@ namespace {
 
 double elements(const Type& type, const SymbolValues& sizes) {
   return static_cast<double>(product(eval_shape(type.shape, sizes)));
-}
-
-// Multiply-adds of one op, times two. Zero for what is no contraction.
-double contraction_flops(const Op& op, const SymbolValues& sizes) {
-  if (op.is(kMatmulOp)) {
-    const Type& a = op.operand_type(0);
-    bool transposed = op.flag("transpose_a");
-    Dim k = a.shape[a.shape.size() - (transposed ? 2 : 1)];
-    return 2 * elements(op.result_type(), sizes) * static_cast<double>(k.eval(sizes));
-  }
-  // All three directions pair every element of y with every tap of the kernel.
-  auto taps = [&](const Type& w) {
-    return elements(w, sizes) / static_cast<double>(w.shape[0].eval(sizes));
-  };
-  if (op.is(kConv2dOp)) return 2 * elements(op.result_type(), sizes) * taps(op.operand_type(1));
-  if (op.is(kConv2dInputGradOp))
-    return 2 * elements(op.operand_type(0), sizes) * taps(op.operand_type(1));
-  if (op.is(kConv2dWeightGradOp))
-    return 2 * elements(op.operand_type(1), sizes) * taps(op.result_type());
-  return 0;
 }
 
 }  // namespace
