@@ -92,8 +92,8 @@ std::shared_ptr<const Executable> compile(const Module& module, const CompileOpt
   try {
     generate(*program, job);
   } catch (const InternalError& e) {
-    throw_with_reproducer(e, kept,
-                          fmt::format("tapeless explain %s --no-cache --cpu {}", options.cpu));
+    std::string command = "tapeless explain %s --no-cache --cpu " + options.cpu;
+    throw_with_reproducer(e, kept, command);
   }
   program->threads = std::make_unique<ThreadPool>(options.threads);
   const CompileStats& stats = program->code.stats();
