@@ -84,8 +84,9 @@ TEST_F(CompileCount, ReportsItsPasses) {
     EXPECT_GE(p.seconds, 0);
     EXPECT_TRUE(p.text.empty());
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"inline_calls", "simplify", "expand_composites",
-                                             "simplify", "fuse", "schedule", "codegen"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"inline_calls", "collect_checks", "simplify",
+                                             "expand_composites", "simplify", "fuse", "schedule",
+                                             "codegen"}));
 }
 
 }  // namespace
