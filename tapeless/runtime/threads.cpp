@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -15,19 +16,26 @@
 namespace tapeless {
 namespace {
 
-// 10 to 30 microseconds: longer than the gap between the kernels of a step, short enough that a
-// pool that waits for data burns nothing.
-constexpr int kSpins = 500;
+using Clock = std::chrono::steady_clock;
+
+// About twice what waking a sleeping thread costs on a virtual machine (60 to 80 microseconds
+// measured): longer than the gaps between the kernels of a step, short enough that a pool that
+// waits for data burns little.
+constexpr std::chrono::microseconds kSpin{150};
 
 void pause_cpu() { __builtin_ia32_pause(); }
 
-// Until `value` differs from `old`: spins, then sleeps on the futex of the atomic.
-uint32_t wait_change(const std::atomic<uint32_t>& value, uint32_t old) {
-  for (int i = 0; i < kSpins; ++i) {
-    const uint32_t now = value.load(std::memory_order_acquire);
-    if (now != old) return now;
-    pause_cpu();
-  }
+// Until `value` differs from `old`: spins for a while, then sleeps on the futex of the atomic.
+uint32_t wait_change(const std::atomic<uint32_t>& value, uint32_t old, bool spin) {
+  constexpr int kLooksPerClock = 32;
+  const auto until = Clock::now() + (spin ? kSpin : Clock::duration::zero());
+  do {
+    for (int i = 0; i < kLooksPerClock; ++i) {
+      const uint32_t now = value.load(std::memory_order_acquire);
+      if (now != old) return now;
+      pause_cpu();
+    }
+  } while (Clock::now() < until);
   value.wait(old, std::memory_order_acquire);
   return value.load(std::memory_order_acquire);
 }
@@ -60,7 +68,7 @@ struct ThreadPool::Team {
   void help(int thread) {
     uint32_t seen = 0;
     for (;;) {
-      seen = wait_change(epoch, seen);
+      seen = wait_change(epoch, seen, spins);
       if (stop) return;
       piece(thread);
       if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) running.notify_one();
@@ -76,12 +84,14 @@ struct ThreadPool::Team {
     epoch.notify_all();
     piece(0);
     for (uint32_t left = running.load(std::memory_order_acquire); left != 0;) {
-      left = wait_change(running, left);
+      left = wait_change(running, left, spins);
     }
     if (error) std::rethrow_exception(error);
   }
 
   const int size;
+  // Threads that outnumber the cores would spin in each other's way.
+  const bool spins = static_cast<unsigned>(size) <= std::thread::hardware_concurrency();
   const pid_t owner;
   std::mutex in_use;  // held by the caller whose job runs
   std::atomic<uint32_t> epoch{0};
